@@ -40,7 +40,7 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that can change a result, except for those with their own member in a row, such as the strategy."""
+"""Settings that can change a result. Settings with their own member in a row, such as the strategy, are left out."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
 """Prefix of the branch names that record a strategy's level."""
@@ -252,10 +252,10 @@ def _failure_of(trouble: AdaCoderError | None) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluated program with its code. Code that was evaluated twice between two model calls counts once."""
+    """Yield each evaluated program with its code. Equal code is yielded again only after another model call."""
     calls, written, agent, rules = 0, 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
-    """Number of model calls before the latest evaluation of each code."""
+    """For each code, the number of model calls before its latest evaluation."""
     for step in steps:
         written += step.tokens.completion
         match step.details:

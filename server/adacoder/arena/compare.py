@@ -61,8 +61,8 @@ def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
 def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Mapping[Task, Row] | None:
     """Cut the rows in `others` to their first programs, so that they cost about as many tokens as `rows`.
 
-    All tasks are cut to the same number of programs. This is the smallest number that costs at least as many written
-    tokens, on average, as `rows`. If all programs cost less, nothing is cut.
+    All tasks get the same number of programs: the smallest number whose mean cost in written tokens reaches that of
+    `rows`.
 
     Both mappings must have the same tasks. Return None if an attempt has no token count or no verdict.
     """
@@ -88,7 +88,10 @@ def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """Count tasks by the set of columns that solve them. Only tasks that all columns have are counted."""
+    """For each set of columns, count the tasks that exactly these columns solve.
+
+    Tasks that a column lacks are left out.
+    """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)

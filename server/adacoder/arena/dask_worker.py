@@ -58,7 +58,7 @@ class CellAnswer:
 
 @dataclass(eq=False)
 class _Open:
-    """State of a run between cells."""
+    """State of a run that a worker keeps between cells."""
 
     bench: Bench
     folder: Path

@@ -239,7 +239,7 @@ def _plus(told: Told, shows: bool) -> _Raw:
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Return the literal arguments of the call in `test` as the text of a list, or None."""
+    """Return the arguments of the call in `test` as the text of a list. Return None if they are not literals."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:

@@ -96,7 +96,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """Return a collapsed section for the tables without rows."""
+    """Return a collapsed section that lists the tables without rows."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)

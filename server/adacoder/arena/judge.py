@@ -38,7 +38,7 @@ _RELATIVE = 1e-6
 _TESTS_SECONDS = 60.0
 """Minimum time limit for the project's own tests, in seconds."""
 _FIRST = 5
-"""Number of first tests with separately reported coverage (AgentCoder, Table 5)."""
+"""Coverage is reported for all tests, and also for this number of first tests (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"

@@ -26,7 +26,7 @@ LEVEL = 0.95
 """Confidence level of the intervals."""
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 PASSED = "passed"
-"""Name for programs without a failure, among the classes of failure."""
+"""Class of programs without a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Estimate:
 
 
 class FigureFormat(StrEnum):
-    """How a figure is printed."""
+    """Number format of a figure."""
 
     PERCENT = "percent"
     TOKENS = "tokens"
@@ -57,7 +57,7 @@ class Measure:
     of: Callable[[Sequence[Row]], Estimate | None]
     form: FigureFormat = FigureFormat.PERCENT
     needs: str = ""
-    """The data that rows need, if not all of them have it."""
+    """Data that the measure needs and that some rows lack; empty if none."""
 
     def __call__(self, rows: Sequence[Row]) -> Estimate | None:
         return self.of(rows)
@@ -130,7 +130,7 @@ def pass_at(k: int) -> Measure:
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
-    """Return the measure pass@k with the verdicts of `is_right`. If a verdict is None, there is no figure."""
+    """Return the measure pass@k, with `is_right` as the verdict on a row. An unknown verdict gives no figure."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -199,8 +199,8 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
     """Return whether the request would be right if it had ended after `attempts`. Return None without a verdict.
 
-    Its result would be the attempt that passed the most examples, and the first one in a tie. For all attempts of the
-    row, the row's own verdict is used, because a strategy may prefer another candidate.
+    The result of the request would be the first attempt that passed the most examples. If `attempts` is complete, the
+    row's own verdict is used, because a strategy may prefer another candidate.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -245,7 +245,7 @@ wrong_after_answers = _of_second(lambda _, second: not second.right)
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """Return a share of cells. Its confidence interval is based on the number of tasks."""
+    """Return a share of cells. The confidence interval counts each task once."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -254,7 +254,7 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
 
 
 def mean(of: Callable[[Row], float | None], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
-    """Return the measure of a mean over cells. Cells for which `of` returns None are left out."""
+    """Return a measure: the mean of `of` over cells. Cells for which `of` returns None are left out."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         values = [value for row in rows if counts(row) and (value := of(row)) is not None]
@@ -311,7 +311,7 @@ def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
 
 @_of_tests
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
-    """The same share for the first five tests of each cell."""
+    """Mean share of the canonical solution's lines that the first five tests of each cell reach."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)
 
 
@@ -322,7 +322,7 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
 
 
 Counting: TypeAlias = Callable[[Sequence[Row]], Mapping[str, float]]
-"""Function that counts something in rows, by kind. It may return means of counts."""
+"""Function that counts something in rows, for each kind. Counts may be means, and so fractions."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:

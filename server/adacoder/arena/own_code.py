@@ -124,7 +124,10 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
 async def _tests(
     targets: Sequence[Target], files: Iterable[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """Return the names of passing tests for each target. Messages about failures are added to `troubles`."""
+    """Return the names of passing tests for each target.
+
+    Messages about tests that cannot run are added to `troubles`.
+    """
     if not targets:
         return []
     first = targets[0]
@@ -202,7 +205,7 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that ran the function. If an example failed, return none."""
+    """Return the examples that ran the function. If an example failed, return an empty tuple."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)

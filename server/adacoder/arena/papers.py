@@ -87,9 +87,9 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Count the tasks that planning frameworks, other frameworks, both or neither solve.
+    """Count the tasks that are solved by planning frameworks, by other frameworks, by both, or by neither.
 
-    Each non-planning framework and each sample is counted separately. The result has the means.
+    Tasks are counted for each non-planning framework and each sample. The result has the means of these counts.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}

@@ -217,7 +217,7 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return the number of first functions that more than half of the arms have tried.
+    """Return how many functions, from the first on, more than half of the arms have tried.
 
     Arms are compared only on these functions. Otherwise, a fast arm could win by functions that slower arms had no time
     for.

@@ -27,7 +27,7 @@ VERSION = 1
 """Version of the row format. It increases if a member is removed or changes its meaning, but not for a new member."""
 
 _NO_VERSION = 1000
-"""Numbers from here on are no version, but a sign of a damaged row."""
+"""Smallest number that cannot be a version. It means that a row is damaged."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
@@ -99,7 +99,7 @@ class DesignedTests:
     lines_covered: float | None = None
     """Share of the canonical solution's lines that the tests reach."""
     lines_covered_by_first: float | None = None
-    """The same share for the first five tests."""
+    """Share of the canonical solution's lines that the first five tests reach."""
 
     def __post_init__(self) -> None:
         if (self.right_on_canonical or 0) > self.designed:
@@ -108,15 +108,18 @@ class DesignedTests:
 
 @dataclass(frozen=True, slots=True)
 class SecondProgram:
-    """Comparison of a verified candidate with a second program. The canonical solution answers the user's questions."""
+    """Comparison of a verified candidate with a second program.
+
+    Instead of a user, the canonical solution decides which outputs are right.
+    """
 
     inputs: int
-    """Number of inputs with compared outputs."""
+    """Number of inputs for which both programs ran."""
     agreed: int
     questions: int
-    """Number of questions that a user would be asked."""
+    """Number of questions that the user would get."""
     right: bool | None
-    """True if the program that the answers select passes the hidden tests."""
+    """True if the program that these answers favour passes the hidden tests."""
 
     def __post_init__(self) -> None:
         if self.agreed > self.inputs:

@@ -84,7 +84,7 @@ class RunProgress:
     server_failures: int = 0
     """Number of tries that failed because of a server or its environment."""
     waiting: str = ""
-    """The latest failure of the server that the run waits for; empty if it does not wait."""
+    """Latest failure of a server while the run waits for this server; empty otherwise."""
     troubles: dict[str, int] = field(default_factory=dict)
     """Number of cells without a row, by reason."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)

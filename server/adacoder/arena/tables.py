@@ -55,12 +55,12 @@ _WRITTEN: Mapping[FigureFormat, Callable[[float], str]] = {
 
 
 class Relative(StrEnum):
-    """How a figure is compared with a base."""
+    """Way to compare a figure with its base."""
 
     CHANGE = "change"
     """Change in percent, as the papers show pass@1."""
     MULTIPLE = "multiple"
-    """Increase as a multiple of the base: three times as many tokens are ↑2×. The AdaCoder paper shows tokens so."""
+    """Increase as a multiple of the base, as the AdaCoder paper shows tokens: three times as many tokens are ↑2×."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Lines or columns of a table. A text lists row members, separated by commas, and each combination of their values
-becomes a line or column."""
+"""Lines or columns of a table. A text such as `model,strategy` names members of a row, and each combination of their
+values becomes a line or column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class _Sorted:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
-        """Rows by their values of `_INDEXED`."""
+        """Rows by their values of the members in `_INDEXED`."""
         self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        """Keys of the groups with a given value of a member."""
+        """For each value of a member, the keys of the groups with this value."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
             key = tuple(map(row.value, _INDEXED))
@@ -150,7 +150,10 @@ class _Sorted:
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Return a measure of the rows with the values in `where`. Results are cached, because cells share a base."""
+        """Return a measure of the rows with the values in `where`.
+
+        Results are cached, because many cells share a base.
+        """
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
@@ -179,7 +182,7 @@ class Grid(_Spec):
     corner: str = "Models"
     measure: Measure | None = None
     base: Where | None = None
-    """Values that replace a cell's own values to select the rows of its base."""
+    """Values that select the rows to compare a cell with. They replace the cell's own values."""
     relative: Relative = Relative.CHANGE
     average: bool = False
     """True to add a last line with the mean change of each column."""
@@ -188,7 +191,7 @@ class Grid(_Spec):
 
     @property
     def needs(self) -> str:
-        """Data that the table's measures need beyond ordinary rows; empty if none."""
+        """Data that the table's measures need and that some rows lack; empty if none."""
         slices = (each for axis in (self.columns, self.lines) if not isinstance(axis, str) for each in axis)
         found = (self.measure, *(each.measure for each in slices))
         return next((measure.needs for measure in found if measure is not None and measure.needs), "")
@@ -232,7 +235,7 @@ class Tally(_Spec):
     """Kinds to list first, in this order."""
     corner: str = "Kind"
     needs: str = ""
-    """Data that the rows need. If they lack it, a note says so."""
+    """Data that the rows need. If the table is empty, a note names the data."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table for `rows`."""
@@ -289,9 +292,9 @@ def comparison(rows: Sequence[Row], base: Where) -> Table:
 
 
 def equal_tokens(rows: Sequence[Row], base: Where) -> Table:
-    """Compare each model and strategy with the base at equal cost on the same tasks.
+    """Compare each model and strategy with the base at equal cost, on the same tasks.
 
-    The base is cut to its first programs that cost at least as many written tokens (see `at_equal_tokens`).
+    The base is cut to its first programs (see `at_equal_tokens`).
     """
     lines, lacking = [], []
     used = _Sorted(rows)
