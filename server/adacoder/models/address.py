@@ -56,7 +56,7 @@ class Address:
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """Return whether all IP addresses of the host are in a private network.
+        """Return whether all IP addresses of the host are on this machine or in a private network.
 
         This may query name servers, but sends nothing to the host itself.
 
@@ -109,7 +109,7 @@ def address(host: str | None) -> Address:
 def base_url(written: str | None) -> Address:
     """Parse the address of an OpenAI-compatible server, usually with the path `/v1`.
 
-    The default scheme is `http`, and the default port is that of the scheme.
+    The default scheme is `http`. The default port is 80 for `http` and 443 for `https`.
 
     Raises:
         NoBaseUrl: `written` is None or empty.

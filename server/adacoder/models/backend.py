@@ -34,13 +34,13 @@ _MEASURING = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Knowledge about models that several requests share."""
+    """Data about models that several requests share."""
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
     """Calibrations by server and model."""
     seconds_a_call: dict[str, float] = field(default_factory=dict)
-    """Mean duration of a call in the last request, by model id."""
+    """Mean duration of a model call in the last request, in seconds, by model id."""
 
     def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
         """Record the mean duration of a request's model calls."""

@@ -22,9 +22,9 @@ class Sampling:
     """Sampling parameters of one model call."""
 
     temperature: float | None = None
-    """None for the temperature in the settings."""
+    """Temperature; None for the value in the settings."""
     top_p: float | None = None
-    """None for the server's default."""
+    """Nucleus sampling threshold; None for the server's default."""
 
 
 def never(text: str) -> bool:
@@ -97,8 +97,8 @@ class ChatModel(Answering, Protocol):
 class Leases:
     """Queues of requests that wait for a model.
 
-    A request keeps its model until it ends. If two requests took turns, the server would lose its prompt cache at each
-    change.
+    A request keeps its model until the request ends. If two requests took turns, the server would lose its prompt cache
+    at each change.
     """
 
     def __init__(self, places: int = 1) -> None:

@@ -30,19 +30,19 @@ class Kind:
 
     name: str
     write: str
-    """How to write a server's address."""
+    """Instruction to write a server's address."""
     start: Text
-    """How to start a server."""
+    """Instruction to start a server."""
     name_it: Text
     """Settings that give a server's address."""
     get: str
-    """How to get a model. `{model}` stands for its name."""
+    """Instruction to get a model, with `{model}` in place of its name."""
     pulls: bool
     """True if the server can download models."""
     look: str
-    """How to see what a server does."""
+    """Instruction to check what a server does."""
     free: str
-    """How to unload a loaded model that does not answer; empty if impossible."""
+    """Instruction to unload a model that does not answer; empty if this is impossible."""
     key: str
     """Environment variable of the API key."""
 
@@ -75,7 +75,7 @@ _WIDEN = {
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
     Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
-"""How to get a larger context window, as the end of a sentence."""
+"""Instruction to get a larger context window, as the end of a sentence."""
 _QUOTED_CHARACTERS = 200
 """Maximum length of a quotation from a server, in characters."""
 _NAMED_MODELS = 12
@@ -325,7 +325,7 @@ class OtherServer(BadReply):
 
 
 def _get(model: str, kind: Kind) -> Text:
-    """Return how to get a model, as the end of a sentence."""
+    """Return the instruction to get a model, as the end of a sentence."""
     words = kind.get.format(model=model)
     return Text(Remedy("pull", words, model) if kind.pulls else words)
 

@@ -22,7 +22,7 @@ class Finding:
 
     name: str
     ok: bool | None
-    """True if the check passed. False if its failure makes AdaCoder unusable. None if it is only information."""
+    """True if the check passed, False if AdaCoder cannot work because it failed, None for mere information."""
     text: str
     advice: str = ""
     """A sentence with the next step; empty if there is none."""

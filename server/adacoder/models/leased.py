@@ -1,4 +1,4 @@
-"""The model of one request. It is opened at the first call, and other requests wait until this one ends."""
+"""The model of one request. Other requests for the same model wait until this request ends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds of waiting for other requests that are not reported yet."""
+        """Seconds spent waiting for other requests, until the first reply reports them."""
         self._notes: list[str] = []
         self.has_replied = False
 

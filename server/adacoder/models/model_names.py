@@ -10,7 +10,7 @@ _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
 """Words in the names of models that cannot chat, such as base models and embedding models."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Words that mean the same only in the tag of a name."""
+"""Further words with the same meaning, which count only in the tag of a name."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose models follow instructions only if the name contains `instruct`."""
 _MOST_CLOSE = 6

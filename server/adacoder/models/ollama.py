@@ -1,7 +1,9 @@
 """Client for Ollama's native API.
 
-Only this file imports `ollama`. The import takes almost a second, so it happens in a thread at the first request. This
-file handles the peculiarities of Ollama's messages. `served.py` handles those that several kinds of servers share.
+Only this module imports the package `ollama`. The import takes almost a second, so a thread does it at the first
+request.
+
+Peculiarities that Ollama shares with other servers are handled in `served.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""`done_reason` of streams without a reply."""
+"""Values of `done_reason` in streams without a reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
 """Fields of a chat template that include the system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
@@ -234,8 +236,8 @@ class OllamaServer(Connection[_Clients]):
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # Prompt and reply exceed the window, so Ollama dropped the beginning of the prompt. The last token need not
-            # fit.
+            # Prompt and reply exceed the window, so Ollama dropped the beginning of the prompt. The last token of the
+            # reply needs no space.
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:

@@ -65,7 +65,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
         self._refused = 0
-        """Number of sets of `_optional_fields` that the server has refused."""
+        """Number of field sets from `_optional_fields` that the server has refused."""
         self._unloaded: set[str] = set()
 
     @property
@@ -104,7 +104,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
         """Raise a ModelError if the server has no chats at this address.
 
-        An invalid request finds out without a reply.
+        An empty request shows this without starting a chat.
         """
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
@@ -265,11 +265,11 @@ def _body(chat: Chat) -> dict[str, object]:
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Return sets of fields that only some servers understand, in the order to try them. The last set is empty.
+    """Return sets of optional fields, in the order to try them. The last set is empty.
 
-    Some fields turn off thinking, because thoughts use up the reply's tokens. `timings_per_token` makes llama-server
-    send counts with each part, so that they are known if the stream is closed early. `card` is the model's entry in the
-    server's list.
+    Servers differ in the fields that they understand. Some fields turn off thinking, because thoughts use up the
+    reply's tokens. `timings_per_token` makes llama-server send token counts with each part. `card` is the model's entry
+    in the server's list.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {

@@ -26,10 +26,10 @@ class ReplayMismatch(ModelError):
 
 
 class ReplayModel(ScriptedModel):
-    """A model that gives recorded replies in order, if it gets the recorded requests.
+    """A model that answers the recorded requests with the recorded replies, in order.
 
-    The context window is that of the recorded model, so prompts contain the same context. Requests are redacted before
-    they are compared with the recording. Limits of the reply are not compared.
+    The context window is that of the recorded model, so that prompts contain the same context. Requests are redacted
+    before they are compared with the recording. Their limits on replies are ignored.
     """
 
     def __init__(self, path: Path) -> None:

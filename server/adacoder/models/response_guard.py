@@ -15,7 +15,7 @@ _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""Maximum size of a line, of an event, or of any other body, in bytes."""
+"""Maximum size in bytes of a line or event of a stream, or of any other body."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
 """Paths with streamed answers."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {

@@ -34,7 +34,7 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""Minimum token limit of a reply, even if the window seems full, because prompt sizes are only estimated."""
+"""A reply may always have this many tokens, because the free space in the window is only an estimate."""
 _THOUGHT_TOKENS = 2048
 """Extra tokens for a reply if the model's thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
@@ -42,8 +42,8 @@ _MOST_CHARACTERS = 4 * 1024 * 1024
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
 """A reply may have `_PARTS_A_TOKEN * max_tokens + _MORE_PARTS` parts, because some servers send single characters."""
 _LONGEST_WRITING = 60
-"""Maximum duration of a reply after its first part, in token timeouts. A timeout that the user sets for the whole reply
-replaces this limit."""
+"""Maximum duration of a reply after its first part, as a multiple of the token timeout. It applies only if the user
+sets no timeout for whole replies."""
 _THINKS = "<think>\n"
 """Opening mark of thoughts, as most models write it."""
 _LIVELY = 0.2
@@ -165,7 +165,7 @@ class ServedModel:
     def _may_think(self, facts: Facts) -> bool:
         """Return whether the model may think before it replies.
 
-        If the server does not say, the last complete reply decides.
+        If this is unknown, assume that the model does as in its last complete reply.
         """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS

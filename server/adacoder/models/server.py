@@ -28,14 +28,15 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """For the first token. Before it, the server may load the model, serve other requests and read the prompt."""
+    """Timeout for the first token. Until then, the server may load the model, serve other requests and read the prompt.
+    """
     loaded: float = 1.5
-    """For the first token of a loaded model, plus the time to read the prompt. After this time, AdaCoder checks why
-    nothing comes."""
+    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. AdaCoder then
+    looks for the cause of the delay."""
     next: float = 60.0
-    """For each further token, and for answers that need no model."""
+    """Timeout for each further token, and for answers that need no model."""
     whole: float | None = None
-    """For the whole reply, including waits; None for no limit."""
+    """Timeout for the whole reply, including waits; None for no limit."""
     sign: float = 3.0
     """Interval between progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
@@ -126,7 +127,7 @@ class Chat:
     """Reason for the size of this window."""
     temperature: float
     top_p: float | None
-    """None for the server's default."""
+    """Nucleus sampling threshold; None for the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking

@@ -9,7 +9,7 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
-"""Count of numbers in the prompt. They take about three tokens each, which is enough to measure reading."""
+"""Number of integers in the prompt. Each one takes about three tokens, so the reading speed can be measured."""
 WRITTEN_TOKENS = 64
 """Number of tokens to write. With fewer, other load on the machine would distort the result. At one token per second,
 this takes a minute."""

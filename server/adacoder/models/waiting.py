@@ -1,8 +1,8 @@
 """Wait for the first part of a reply, and recover a loaded model that does not answer.
 
-Ollama has a bug (ollama/ollama#17131). If a client closes a stream at the wrong moment, the stream blocks forever and
-keeps the model's slot. All later requests for the model wait, although the server looks normal. The remedy is to unload
-the model, so that the next request loads it again.
+Ollama has a bug (ollama/ollama#17131). If a token arrives while a client closes the stream, the stream blocks forever
+and keeps the model's slot. All later requests for the model wait, although the server looks normal. The remedy is to
+unload the model, so that the next request loads it again.
 
 A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and looks at the time
 at which Ollama will unload the model. Ollama sets a new time when the last request for a model ends, and does not count
@@ -39,22 +39,22 @@ _PER_BYTE = 1e-11
 """Assumed time to read one prompt token, in seconds per byte of the model in main memory. The value is pessimistic: 18
 tokens per second for 7 billion parameters. It is used until the real speed is known."""
 _PER_GPU_BYTE = 1e-12
-"""The same for each byte of the model in GPU memory."""
+"""Assumed time to read one prompt token, in seconds per byte of the model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
 """Assumed size of a model in bytes, if its server does not report the size."""
 _PROOFS = 2
 """Number of proofs that no other program uses a model, before the model is unloaded."""
 _LONGER = 2
-"""After a proof, the next wait is longer by this factor, so that a second proof has another cause. The pause while
-others use the model is as long, if the timeout allows this."""
+"""Factor by which the wait grows after a proof, so that a temporary cause of a wrong proof has passed. The pause while
+others use the model is longer by the same factor."""
 _PATIENCE = 4
-"""Factor by which the wait grows each time others still use the model."""
+"""Factor by which the wait grows each time that others still use the model."""
 _MOST_EMPTY = 50_000
 """Maximum number of parts without text in a reply."""
 _LOOK = 0.25
 """Maximum seconds between two queries of the model's state."""
 _LOOKS = 6
-"""Minimum number of queries during one observation."""
+"""Minimum number of queries each time that AdaCoder watches a model's state."""
 _SETTLED = 0.3
 """Seconds until Ollama no longer counts a closed request. Later changes of the unload time come from other programs."""
 _UNLOADING = 10.0
@@ -218,8 +218,8 @@ class FirstPart:
     ) -> Part | None:
         """Return the first part, or raise TimeoutError at the time `until`.
 
-        If no part has come after `patience` seconds although the model is loaded, add the model's state to `before` and
-        raise TimeoutError, too. The state must be read while the request is still open.
+        After `patience` seconds, check whether the model is loaded. If it is, add its state to `before` and raise
+        TimeoutError early. The state must be read before the request is closed.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:

@@ -21,9 +21,8 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""Pieces of UTF-8 text that `estimate` counts as one token: up to four letters, two capitals, a run of spaces, or
-another single byte. Before digits and non-ASCII letters, pieces are shorter. Most models encode digits and operators
-one by one."""
+"""Pieces of UTF-8 text that `estimate` counts as one token, such as up to four letters, two capitals or a run of
+spaces. Most models encode digits and operators one by one."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
 """Letters that a tokenizer may join into one token. Digits and signs always separate tokens."""
 _NO_DIGIT = re.compile("[^0-9]*")
@@ -46,8 +45,8 @@ prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
 _FAR_LOWER = 0.55
 """A count below this share of the expected count is a sign of truncation, but no proof."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Windows that a server may have if it ignores the requested one. A truncated prompt takes half a window. A full window
-is half of the next one, so it is found as well."""
+"""Windows that a server may have if it ignores the requested size. `was_cut` looks for counts of half a window. A full
+window is half of the next one in this list."""
 _TELLING_TOKENS = 64
 """Minimum number of tokens in a prompt that is used to measure a server's speed."""
 
@@ -69,7 +68,7 @@ def _usual_chat(messages: Sequence[Message]) -> int:
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return a number of tokens that `messages` cannot fall below. No token joins letters across spaces or signs."""
+    """Return a lower bound for the number of tokens. No token joins letters across spaces or signs."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 
@@ -79,7 +78,7 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """The reason for a window's size. A user who needs a larger window must change this limit."""
+    """Limit that decides a window's size. To get a larger window, the user must change this limit."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
@@ -95,7 +94,7 @@ class Window:
     tokens: int
     """Maximum number of tokens in prompt and reply together."""
     ratio: float = 1.0
-    """Expected maximum of the model's token count, divided by `estimate`."""
+    """Factor that turns `estimate` into a safe upper bound for the model's own token count."""
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
@@ -108,7 +107,7 @@ class Window:
 
 
 class Calibration:
-    """What AdaCoder has learned about a model's token counts and speed from replies."""
+    """Statistics about a model's token counts and reading speed, learned from replies."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
@@ -140,8 +139,8 @@ class Calibration:
     def seconds_a_token(self) -> float:
         """Seconds that the server needs to read a prompt token; 0.0 if unknown.
 
-        A server may have cached the beginning of a prompt, so each prompt gives only a lower and an upper bound.
-        Prompts that were much faster than others are ignored, because they were cached earlier.
+        Because of the server's cache, each prompt gives only a lower and an upper bound. Prompts that were much faster
+        than others are ignored, because they were cached.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
@@ -168,15 +167,13 @@ class Calibration:
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
-        """Estimate how many of the `counted` tokens in `messages` the server had cached.
+        """Estimate how many of the `counted` tokens in `messages` were cached. The estimate tends to be too low.
 
-        The estimate tends to be too low.
+        `seconds` is the time in which the server read the other tokens. None means that the model was just loaded, so
+        nothing was cached. `by_server` is True if the server measured the time, and False if the time may include
+        waits.
 
-        Reading the other tokens took at most `seconds`, or None if the model was just loaded and had nothing cached.
-        `by_server` is True if the server measured this time without waits.
-
-        Only a beginning that equals the previous prompt's beginning can be cached. Call this once for each prompt,
-        because the prompt is recorded.
+        Call this once for each prompt, because it also records the prompt.
         """
         prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters

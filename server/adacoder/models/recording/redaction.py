@@ -2,11 +2,10 @@
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
 model server's address becomes `<server>`, and API keys and other secrets become `<key>`. Names of the user and the
-machine become `<user>` and `<host>`, also inside encoded words (`privacy/encodings.py`). Memory addresses and temporary
-folders are replaced because they differ each time.
+machine become `<user>` and `<host>`. All of these are also found inside encoded words (`privacy/encodings.py`).
 
-A replay redacts its requests in the same way before it compares them. A recording therefore also works in another
-folder or on another machine.
+Memory addresses and temporary folders are replaced because they differ each time. A replay redacts its requests in the
+same way before it compares them. A recording therefore also works in another folder or on another machine.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _KEYS = frozenset({OLLAMA.key, OPENAI.key})
 """Environment variables with the API keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""Matches the end of a name, where no more characters of the name and no file extension follow."""
+"""Matches the end of a name, where neither more of the name nor a file extension follows."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
 """Matches absolute paths, except for the root folder."""
@@ -157,7 +156,7 @@ def _folder(path: str) -> str:
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A short path such as `/app` may be the end of a longer path, so more is required before it.
+    # A longer path may end in a short one such as `/app`, so require that no path precedes it.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
