@@ -239,8 +239,7 @@ class ProjectTests:
             verdict = await self._run(program, names, seconds)
             found |= {test.name: test for test in verdict.tests if test.name in known}
             notes = (*notes, *verdict.notes)
-        # Run failing tests again while pytest rewrites their asserts, to get explanations. A test that passes now is
-        # unstable.
+        # Run failing tests again, now with pytest's explanations of asserts. A test that passes now is unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
             if test.name in found:
                 is_unstable = test.status is _PASSED

@@ -34,7 +34,7 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""The reply gets at least the window divided by this number."""
+"""Minimum share of the window for the reply, as a divisor: 4 means a quarter."""
 _NEARBY_TOKENS = 1024
 """Maximum tokens for code that the target does not mention, because such code distracts small models."""
 _QUOTED_CHARACTERS = 1500
@@ -42,7 +42,7 @@ _QUOTED_CHARACTERS = 1500
 _CHANGING_TOKENS = (160, 1024)
 """Minimum and maximum number of tokens to reserve for a plan or an error."""
 _CHANGING = 6
-"""A plan or an error gets the window divided by this number, within the limits of `_CHANGING_TOKENS`."""
+"""Share of the window for a plan or an error, as a divisor. `_CHANGING_TOKENS` has the limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ class Cluster:
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Check that the scheduler has the same versions, because it unpickles the cells, too.
+        """Check that the scheduler has the same versions as this process, because it unpickles the cells, too.
 
         Raises:
             ClusterError: the scheduler has other versions, or is gone.

@@ -43,7 +43,7 @@ class _Store:
 
     url: str
     version: str | None
-    """None if the server does not report its version."""
+    """The server's version; None if the server does not report it."""
     models: catalog.Listing[catalog.InstalledModel]
     running: tuple[Running, ...] | None
     """Loaded models; None if the server does not report them."""

@@ -29,7 +29,7 @@ class ReplayModel(ScriptedModel):
     """A model that answers the recorded requests with the recorded replies, in order.
 
     The context window is that of the recorded model, so that prompts contain the same context. Requests are redacted
-    before they are compared with the recording. Their limits on replies are ignored.
+    before they are compared with the recording.
     """
 
     def __init__(self, path: Path) -> None:

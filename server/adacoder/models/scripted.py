@@ -48,7 +48,7 @@ class ScriptedModel:
 
     @property
     def lease_key(self) -> Hashable:
-        """Models with the same name share a lease."""
+        """Key for `Leases.lease`. Models with the same name share a queue."""
         return self._name
 
     async def close(self) -> None:

@@ -45,8 +45,7 @@ _USUAL_SIZE = 6_000_000_000
 _PROOFS = 2
 """Number of proofs that no other program uses a model, before the model is unloaded."""
 _LONGER = 2
-"""Factor by which the wait grows after a proof, so that a temporary cause of a wrong proof has passed. The pause while
-others use the model is longer by the same factor."""
+"""Factor by which the next wait grows after a proof. A temporary cause of a wrong proof has then passed."""
 _PATIENCE = 4
 """Factor by which the wait grows each time that others still use the model."""
 _MOST_EMPTY = 50_000

@@ -45,8 +45,8 @@ prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
 _FAR_LOWER = 0.55
 """A count below this share of the expected count is a sign of truncation, but no proof."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Windows that a server may have if it ignores the requested size. `was_cut` looks for counts of half a window. A full
-window is half of the next one in this list."""
+"""Windows that a server may have if it ignores the requested size. `was_cut` compares token counts with half of each. A
+full window is half of the next one."""
 _TELLING_TOKENS = 64
 """Minimum number of tokens in a prompt that is used to measure a server's speed."""
 
@@ -139,8 +139,8 @@ class Calibration:
     def seconds_a_token(self) -> float:
         """Seconds that the server needs to read a prompt token; 0.0 if unknown.
 
-        Because of the server's cache, each prompt gives only a lower and an upper bound. Prompts that were much faster
-        than others are ignored, because they were cached.
+        Because of the server's cache, each prompt gives only a lower and an upper bound. Much faster prompts than the
+        others are ignored, because they were cached.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))

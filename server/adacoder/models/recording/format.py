@@ -68,7 +68,7 @@ class RecordedConversation:
     """Description of the request from `About.json`, as written by `as_written`."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
-    """None if the request was aborted."""
+    """Outcome of the request; None if the request was aborted."""
 
 
 def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:

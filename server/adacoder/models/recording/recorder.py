@@ -64,7 +64,7 @@ class Recorder:
 
     @property
     def lease_key(self) -> Hashable:
-        """Lease key of the recorded model."""
+        """Key for `Leases.lease`, as in the recorded model."""
         return self._model.lease_key
 
     async def close(self) -> None:

@@ -156,7 +156,7 @@ def _folder(path: str) -> str:
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A longer path may end in a short one such as `/app`, so require that no path precedes it.
+    # A longer path may end in a short path such as `/app`, so require that no path precedes a short one.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
