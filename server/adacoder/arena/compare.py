@@ -35,7 +35,8 @@ class Pairs:
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the two-sided p-value of McNemar's exact test.
 
-    >>> mcnemar(1, 9) 0.021484375
+    >>> mcnemar(1, 9)
+    0.021484375
     """
     differ = only_first + only_second
     ways = tail = 1
