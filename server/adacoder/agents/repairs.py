@@ -146,7 +146,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # Without open brackets, only the removal of the line with the error can help, so skip to that line.
+        # If no bracket is open, the line with the error must be removed. Skip the lines after it.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 

@@ -119,7 +119,7 @@ class SecondProgram:
     questions: int
     """Number of questions that the user would get."""
     right: bool | None
-    """True if the program with the right outputs passes the hidden tests."""
+    """True if the program that the canonical solution supports passes the hidden tests."""
 
     def __post_init__(self) -> None:
         if self.agreed > self.inputs:

@@ -38,7 +38,7 @@ class Session:
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
-    """Calibrations by server and model."""
+    """Statistics on token counts and speed, by server and model."""
     seconds_a_call: dict[str, float] = field(default_factory=dict)
     """Mean duration of a model call in the last request, in seconds, by model id."""
 

@@ -111,9 +111,9 @@ class Calibration:
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
-        """Server's counts divided by `estimate_chat`."""
+        """Token counts of the server, divided by the estimates of `estimate_chat`."""
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
-        """Server's counts divided by `_usual_chat`."""
+        """Token counts of the server, divided by the estimates of `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
         """Lower and upper bound of the seconds per prompt token. They differ because part of a prompt may be cached."""
         self._last = ""
@@ -205,5 +205,5 @@ def _joined(messages: Sequence[Message]) -> str:
 
 
 def _is_half(counted: int, window: int) -> bool:
-    """Return whether a prompt that was cut to half of `window` would have this count."""
+    """Return whether `counted` fits a prompt that was cut to half of `window`."""
     return abs(counted - (window // 2 + 2)) <= _SLACK
