@@ -1,11 +1,10 @@
 """Detect hard-coded answers to the docstring's examples.
 
-An Example is answered from memory if its input and its expected output (`want`) are constants on the lines that the
-Example reached. The constants may be in comparisons, tables, strings that are split, or parameter defaults. Code counts
-as memorised if it answers most Examples from memory.
+An example counts as memorised if its input and its expected output are constants on the lines that the example reached.
+A candidate counts as memorised if this holds for most examples.
 
-Constants for small inputs, tables with many more entries than there are Examples, and rules stated in the docstring are
-legitimate. So are thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
+Some constants are legitimate: constants for small inputs, tables with many more entries than examples, rules from the
+docstring, thresholds and arithmetic. For example, `if score >= 90` does not test for the single input 90.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _LONGEST = 10_000
 """Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Words of inputs that a function may legitimately treat as special cases."""
+"""Inputs that a function may treat as special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants select an answer, or are the answers to select from. An attribute is a method of a string."""
+"""Nodes whose constants select an answer or are possible answers. `Attribute` is needed for methods of strings."""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
@@ -54,7 +53,7 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
 
 
 def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
-    """Return False if too few answers can be constants of the code. This is faster than to read the code in full."""
+    """Return False if too few answers can be constants of the code. This check is cheaper than `_Code`."""
     found = set[str]()
     for span in (*placed.added, placed.function):
         tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -83,7 +82,7 @@ class _Code:
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """For each sequence or string of the candidate, the words of its entries, in order."""
+        """For each sequence or string in the code, its entries in order, each as words."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -134,16 +133,19 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """Return all nodes for which `is_meant` is true, and all nodes that contain such a node."""
+    """Return the nodes for which `is_meant` is true, and all nodes around them."""
     found = set[ast.AST]()
-    for node in reversed([*ast.walk(tree)]):  # children before parents
+    for node in reversed([*ast.walk(tree)]):  # children come before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
             found.add(node)
     return frozenset(found)
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes with arithmetic, or with a name for its result. A test of these does not test for an input."""
+    """Return the nodes with arithmetic or with a variable for its result.
+
+    A comparison with these is not a test for an input.
+    """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -151,7 +153,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Return the tables that are indexed by a computed key. They do not look up an input."""
+    """Return the tables that are indexed by a computed key, so they do not map inputs to answers."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -168,7 +170,7 @@ def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
 
 
 def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) -> int:
-    """Count the Examples answered from memory; 0 if they are not the majority."""
+    """Return the number of memorised examples; 0 if they are not the majority."""
     inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], tuple[str, ...]]](), 0
     rules = [Counter(_words(line)) for line in _prose(target).split("\n")]
     seen = {lines: _reached(code, lines) for lines in {result.reached.lines for result in results}}
@@ -178,7 +180,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant is in more answers than places in the code, so the code computes with this constant
+        return 0  # a constant in more answers than places in the code is part of a computation
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -191,7 +193,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
         words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
         met = given & words
-        # A choice by a part of a string, such as its beginning, is legitimate. So most words of the input must match.
+        # Part of a string, such as its beginning, is a legitimate condition. So most words of the input must match.
         most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
         met = given if is_placed else met if met and len(met) >= most else derived & words
         if met and not any(Counter([*met, *want]) <= rule for rule in rules):
@@ -215,9 +217,9 @@ class _LineConstants(NamedTuple):
     """All words of the constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words that choose nothing, such as arguments of calls."""
+    """Single words that select nothing, such as arguments of calls."""
     longer: list[_AnswerConstant]
-    """Strings of several words that choose nothing."""
+    """Strings of several words that select nothing."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
@@ -237,18 +239,17 @@ def _prose(target: Target) -> str:
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
-            is_whole = each.want.strip() in lines[each.line]  # if False, the result is on the next line
+            is_whole = each.want.strip() in lines[each.line]  # otherwise, the result is on the next line
             read.update(lines[line].strip() for line in (each.line, each.line + (not is_whole)))
     prose = re.sub(rf"(?m)^[ \t]*>>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     return "\n".join(line for line in prose.split("\n") if line.strip() not in read)
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """For each Example, return the words of its input, and words that the function may derive from this input.
+    """Return the words of each example's input, and words that code may derive from this input.
 
-    The input is the arguments of calls of the target. Without arguments, it is all literals of the Example. A name
-    counts as the words that earlier Examples bound to the name. Derived words are the lengths of arguments, and all
-    words joined.
+    The input is the arguments of the target's calls, or else all literals of the example. A variable has the words that
+    earlier examples assigned to it. Derived words are the lengths of arguments, and all words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -279,7 +280,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in an expected output. If there are no constants, return all words."""
+    """Return the words of the constants in an expected output, or all its words if there are no constants."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 
@@ -289,5 +290,5 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a literal, whatever its type: `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
+    """Return the words of a literal. The values `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)
