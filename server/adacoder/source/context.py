@@ -84,7 +84,7 @@ def pieces(
 
     Args:
         target: the function to write.
-        overlays: unsaved texts of files that are open in the editor. `access` must allow these files.
+        overlays: the editor's texts of open files. `access` must allow these files.
         access: the files that may be read; by default, the files around the module.
     """
     access = access or Access.around(target.module, target.module.root)
