@@ -1,8 +1,8 @@
 """Find the functions around a position without reading the whole text.
 
-The search goes up from the line of the position. A line that starts with a statement keyword (`def`, `return`, …)
-outside triple-quoted strings certainly starts a logical line. For other lines, the text below the nearest such line is
-read. So the result is the same as from `definitions` for the whole text.
+The search goes up line by line. Outside triple-quoted strings, a line that begins with a statement keyword (`def`,
+`return`, …) certainly starts a logical line. Other lines are checked by reading the text from the nearest such line
+above. The result is the same as `definitions` gives for the whole text.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class _Above:
     def headers(self) -> Iterator[int]:
         """Yield the starts of the headers around the current line, innermost first.
 
-        The search goes up through lines with less and less indentation. If a line only may start a logical line, the
-        headers above it are checked by reading their bodies down to the current line.
+        The search goes up through lines with less and less indentation. If it is uncertain whether such a line starts a
+        statement, the bodies of the headers above are read to be sure.
         """
         text = self._text
         bound = lowest = _BEYOND
@@ -162,7 +162,7 @@ class _Above:
         Args:
             header_start: the start of the definition's header.
             width: the column of this header.
-            doubtful: the start of a less indented line, which ends the body if it starts a logical line.
+            doubtful: the start of a line that ends the body if the line starts a statement.
         """
         if self._is_logical(doubtful):
             return False
@@ -170,7 +170,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header to which the current line belongs as part of a decorator; None if there is none."""
+        """Return the header below the decorator that the current line is in; None if the line is not in a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -190,7 +190,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return where to start reading a header with its decorators: at or above the first decorator."""
+        """Return an offset from which a header can be read with its decorators."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):

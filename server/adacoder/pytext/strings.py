@@ -103,12 +103,9 @@ def leaves_string_open(text: str) -> bool:
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """Return the string literal with the first three quotes after `start`; None if they are in a comment.
+    """Return the string literal that contains the three quotes at `quotes_at`; None if the quotes are in a comment.
 
-    Args:
-        text: the text.
-        start: an offset outside strings and comments.
-        quotes_at: the offset of the three quotes.
+    They are the first three quotes after `start`, which is outside strings and comments.
     """
     line_start = begin = _line_start(text, start, quotes_at)
     while begin > start and is_continued(text, begin):
@@ -233,7 +230,7 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
     """Return the offset just past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    Unless the formatted string is triple-quoted, the field must end on its line. Otherwise, it is probably half typed.
+    If the formatted string is not triple-quoted, a field that does not end on its line is probably half typed.
     """
     if depth > _DEEPEST:
         return None

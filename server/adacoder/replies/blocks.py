@@ -199,8 +199,8 @@ def is_prose(line: str) -> bool:
 def runs(block: Block) -> list[Block]:
     """Split a block at prose, and return the code in between.
 
-    Only lines at column 0 count as prose. After an unclosed string, prose may belong to the string, so the code before
-    the prose does not count as ended.
+    Only lines at column 0 count as prose. An unclosed string may include the prose, so the code before the prose does
+    not count as ended.
     """
     found: list[Block] = []
     begin = position = 0

@@ -61,9 +61,9 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """Return the names that a statement other than an import, definition or assignment binds or may change.
+    """Return the names that a statement may bind or change.
 
-    Examples are a loop that fills a table, `try:` around an import, and `table[key] = …`.
+    This is for statements such as a loop that fills a table, `try:` around an import, and `table[key] = …`.
     """
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]

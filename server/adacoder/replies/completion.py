@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Eight lines without code at the end of a reply, by which a model often continues after its code."""
+"""Eight lines without code at the end of a reply. The model has probably finished its code."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )

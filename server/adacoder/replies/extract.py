@@ -152,9 +152,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Return the dependencies of a function, and the end of the function with its dependencies in the passage.
+    """Return the dependencies of a function, and the offset in its passage where the function and its dependencies end.
 
-    All dependencies before the function are included. Others must be used by the function or by an included dependency.
+    Dependencies before the function are always included. Others are included only if the function or an included
+    dependency uses them.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)

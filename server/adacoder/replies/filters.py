@@ -102,7 +102,7 @@ def ends_in_fence_line(text: str) -> bool:
 
 
 def _from_last_channel(text: str) -> str:
-    """Return the text after the `final` channel's start, or else the last channel's; all text without channels."""
+    """Return the text of the `final` channel, or else of the last channel. Without channels, return all text."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)

@@ -53,7 +53,7 @@ class Found:
     is_closed: bool
     """True if all strings and brackets are closed, and the last line neither opens a block nor ends in an operator."""
     is_in_place: bool
-    """True if the version is at top level or in the target's class, and its whole body is indented."""
+    """True if the version is at top level, or nested like the target, and its whole body is indented."""
     is_lazy: bool
 
     @property
@@ -146,10 +146,9 @@ def _rank(definition: Definition, target: Target) -> int:
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """Return the versions of the only function with another name that may be the target.
+    """Return the versions of a function with another name that is probably the target.
 
-    It must have the same number of parameters. If several functions have this number, it must have the same parameter
-    names.
+    It must be the only function with as many parameters, or else the only one with the same parameter names.
     """
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []

@@ -42,7 +42,7 @@ class _Hunk:
     anchor: str = ""
     """A line above the hunk's place, as given after `@@`, if any."""
     line: int = 0
-    """First line of the place after earlier hunks are applied, from 1; 0 if unknown."""
+    """First line of the hunk in the module, from 1, after earlier hunks are applied; 0 if unknown."""
     lines: list[tuple[str, str]] = field(default_factory=list)
     """The lines of the hunk, each with its mark: `-`, `+`, or a blank for context."""
     ended: bool = False
@@ -59,7 +59,7 @@ class _Hunk:
 
     @property
     def new(self) -> list[str]:
-        """The lines after the replacement, with their context."""
+        """The lines that replace `old`, with their context."""
         return [text for mark, text in self.lines if mark != "-"]
 
 

@@ -23,9 +23,9 @@ _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ 
 _LEAST_STEPS = 3
 """Minimum steps of a plan. Prompts ask for at least as many."""
 _TELLING_CHARACTERS = 64
-"""Number of characters at the end of a step in which a colon is searched.
+"""Only this many characters at the end of a step are searched for a colon.
 
-While the reply grows, a shorter last line may still become part of the steps.
+A shorter last line of a growing reply may still become part of the steps.
 """
 
 

@@ -35,7 +35,7 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body, and the indentation to add if the body is on the docstring's last line."""
+    """Return the offset of the body's code, and the indentation to put before it."""
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:

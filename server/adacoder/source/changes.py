@@ -25,7 +25,10 @@ from adacoder.source.pages import page
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_COMPARED = 1_000_000
-"""Above this number of pairs of examples, all examples after the first difference count as edited."""
+"""Maximum number of pairs of examples to compare.
+
+If there are more, all examples after the first difference count as edited.
+"""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -158,7 +161,7 @@ def _parts(target: Target) -> list[str]:
 
 
 def _with(names: Mapping[str, str], example: Example) -> Example:
-    """Return a copy of an example on line 0, with names replaced."""
+    """Return a copy of an example for comparison: without its line number, and with names replaced."""
     source, want, error = (
         _NAME.sub(lambda found: names.get(found[0], found[0]), text)
         for text in (example.source, example.want, example.exception or "")
@@ -199,7 +202,7 @@ def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Doc
     found = list(documented(text, path, folder))
     if every_function:
         starts = {one.target.docstring_span.start: index for index, one in enumerate(found)}
-        for one in functions(text, path, folder):  # methods also have examples of their class here
+        for one in functions(text, path, folder):  # for a method, includes the examples of its class
             found[starts[one.target.docstring_span.start]] = one
     return found
 
@@ -270,7 +273,7 @@ class _Pieces(ast.NodeTransformer):
         self.uses: dict[str, set[str]] = defaultdict(set)
         """The names that each function or class uses."""
         self.spread: dict[str, set[str]] = defaultdict(set)
-        """For each definition or other statement, the names through which a change affects other code."""
+        """The names by which other code depends on each definition or other statement."""
         self.rest: list[ast.stmt] = []
         self.inner: list[ast.stmt] = []
         """Other code that runs on import: class bodies without their methods, and default values."""
@@ -295,9 +298,9 @@ class _Pieces(ast.NodeTransformer):
         return found
 
     def _connect(self, tree: ast.Module) -> None:
-        """Complete `uses` and `spread`.
+        """Fill in `uses` and `spread` for the whole module.
 
-        A change of a function also affects users of its decorators, which may register it.
+        A decorator may register its function, so code that uses the decorator also depends on the function.
         """
         for number, each in enumerate(self.rest):
             self.uses[str(number)] |= set(_names(each))
@@ -334,7 +337,7 @@ class _Pieces(ast.NodeTransformer):
         if is_class:
             self.classes.add(name)
             self.spread[name].add(f"{name}.")
-        elif self._class and node.name.startswith("__"):  # operators and the class call it implicitly
+        elif self._class and node.name.startswith("__"):  # special methods are called implicitly
             self.spread[name] |= {self._class, self._class.split(".")[-2]}
         return _placeholder(node.name)
 

@@ -58,7 +58,7 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
     """Yield the examples before the first one that uses a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
-    # Most examples only use the class itself. In this case, the names of the module are not needed.
+    # Most examples use only the class, so the other names of the module are rarely needed.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}
     for example in found:
         uses = set() if example.skipped else used_names(example.source) - bound

@@ -32,7 +32,7 @@ def conftests(folder: Path, top: Path, access: Access) -> Iterator[tuple[Path, s
             try:
                 yield path, access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
             except OSError:
-                continue  # the sandbox cannot read this file either
+                continue  # pytest in the sandbox cannot read the file either
         if place == top:
             return
 

@@ -43,17 +43,17 @@ _SHORTEST_MENTION = 3
 """Minimum length of a name that is matched regardless of case, as `tax` in a docstring matches `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
-"""Maximum characters to show of a class that does not contain the method."""
+"""Maximum characters to show of a class other than the target's own."""
 _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Maximum number of types that are shown only because of fields of other types."""
+"""Maximum number of types to show because a field of another type uses them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    r"""A part of the context: text at column 0 with `\n` line endings."""
+    r"""One part of the context for the model, as dedented text with `\n` line endings."""
 
     kind: str
     """The reason to show the text. The reasons, most important first:
@@ -108,7 +108,7 @@ _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A `Piece` before its position is known."""
+    """A part of the context before its final position is known."""
 
     kind: str
     text: str
@@ -119,7 +119,7 @@ class _Entry:
 
     @property
     def what(self) -> object:
-        """A key for the content. Only the first entry with a key is shown."""
+        """A key by which duplicate entries are found."""
         return self.where or self.text
 
 
@@ -134,7 +134,7 @@ class _Surroundings:
         self._signature = _names_in(target.signature.partition("(")[2])
 
     def ranked(self) -> Iterator[_Entry]:
-        """Yield everything to show, in order of rank."""
+        """Yield all entries, most important first."""
         yield from self._imports()
         yield from self._contract()
         yield from self._class()
@@ -277,7 +277,7 @@ class _Surroundings:
         return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
 
     def _nearby(self) -> Iterator[_Entry]:
-        """Yield the rest of the module, from the target outwards."""
+        """Yield the rest of the module, nearest to the target first."""
         symbols = self._module.symbols
         starts = [symbol.span.start for symbol in symbols]
         own = starts.index(self._outermost.span.start)
@@ -308,7 +308,10 @@ def _used(symbol: Symbol) -> str:
 
 
 def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
-    """List the names in a class's fields, in its constructor, and in attributes that methods other than `but` set."""
+    """List the names that describe a class's data: in fields, the constructor, and attributes that methods set.
+
+    The method `but` is ignored.
+    """
     texts = [owner.text[line.start : line.code_end] for line, _ in field_lines(owner)]
     for member in module.definitions:
         if member.parents and member.parents[-1] is owner and not member.is_class and member is not but:
@@ -335,7 +338,7 @@ jedi follows each of them, without any limit on memory.
 
 
 class _Following:
-    """Resolves names with jedi, as a `Follow` function."""
+    """A callable that finds definitions with jedi (see `Follow`)."""
 
     def __init__(self) -> None:
         self._trees: dict[str, dict[Path, object]] = {}

@@ -16,7 +16,7 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict, above: int = 0) -> Coverage | None:
-    """Return the coverage of the function in `placed` during the run of `verdict`; None if lines were not observed.
+    """Return the coverage of the function in `placed`, as observed for `verdict`; None if no lines were observed.
 
     Line numbers refer to the user's document, which starts after the first `above` lines of `placed.text`.
     """
@@ -64,8 +64,7 @@ class _Test:
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
         """Yield True if the condition was never true, and False if it was never false.
 
-        If the condition was not evaluated, yield nothing. An outcome is also skipped if an unreached line already shows
-        it.
+        Nothing is yielded for a condition that was not evaluated, or if an unreached line already shows the same.
         """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}

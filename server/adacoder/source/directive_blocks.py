@@ -111,8 +111,8 @@ def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
 def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
     """Read doctestplus's directives in the text above some examples.
 
-    Return their effect on these examples, and their effect on all later examples. `lasting` is the effect of earlier
-    text.
+    Return their effect on these examples, and their effect on all later examples. `lasting` is the effect of the
+    directives before this text.
     """
     here, lines = Directives(), text.strip().split("\n")
     for number, line in enumerate(lines, 1):

@@ -169,7 +169,7 @@ class ImportIndex:
         return module in sys.stdlib_module_names or not self._installed.is_known
 
     def _of_a_library(self, name: str) -> str | None:
-        """Import a class from the only installed library with this class that the project uses."""
+        """Return the import of a class if exactly one library of the project has a class of this name."""
         if not name[0].isupper():
             return None
         found = [module for module in sorted(self._project.libraries) if self._installed.offers(module, name)]

@@ -34,7 +34,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
     Args:
         text: code with `\n` line endings.
-        parent: the indentation of the enclosing block, which is less than that of any line of the result.
+        parent: the indentation of the enclosing block. All lines of the result are indented deeper.
         first: the new indentation of the first statement.
         unit: the new indentation of one level.
     """

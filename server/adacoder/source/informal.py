@@ -110,7 +110,7 @@ _ENDS = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Text after a result. It must end the result without a condition."""
+"""Text that may follow a result, such as the end of a sentence, but no condition."""
 _MESSAGE = re.compile(r"[ \t]*,[ \t]*[rf]?['\"]")
 """A message after the result in an `assert` statement."""
 
@@ -118,9 +118,9 @@ _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before the arguments in an example without a call.
+"""Words before the arguments of an example without a call, such as "for".
 
-After the words in `named`, arguments need parameter names.
+After a word in `named`, each argument must have the name of a parameter.
 """
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
@@ -337,7 +337,7 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """Return the call with the `given` arguments; None if the parameter of an argument is unclear.
+    """Return the call with the `given` arguments; None if it is unclear which parameters they are for.
 
     A single argument may have any name if the function has one parameter, unless `by_name` is true.
     """

@@ -1,12 +1,10 @@
 """Make new inputs for a function by varying the examples of its docstring.
 
 Two functions that pass the same examples may still differ, and new inputs can show the difference. An input is a
-sequence of statements: `s.push(3)` needs `s = Stack([1, 2])` before it.
+sequence of statements: `s.push(3)` needs `s = Stack([1, 2])` before it. Each input changes the examples only slightly,
+so that most inputs are valid.
 
-Each input differs from the examples in one small change, for example of a literal. So the docstring's author would
-accept most inputs.
-
-In PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), a model writes the inputs. This module asks no model.
+Unlike PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), this module asks no model for inputs.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class Input:
 
     @property
     def text(self) -> str:
-        """All statements on one line, for people."""
+        """All statements on one line, to show to a user."""
         return "; ".join(" ".join(statement.split("\n")) for statement in self.statements)
 
 
@@ -189,7 +187,7 @@ def _is_deep(tree: ast.AST) -> bool:
 
 
 def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterator[list[str]]:
-    """For each literal of the statement, yield the statements with another literal in its place."""
+    """For each literal, yield copies of the statement with another value for this literal."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
         texts = (f"({text})" if text.startswith("-") else text for text in map(_literal, others))
@@ -198,7 +196,7 @@ def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterat
 
 
 def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iterator[list[str]]:
-    """For each call in the statement, yield the statements with an argument from a similar call in `others`."""
+    """For each call, yield copies of the statement with an argument from a similar call in `others`."""
     for call in statement.calls:
         yield [
             statement.with_other(argument, source)
@@ -211,7 +209,7 @@ def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iter
 
 
 def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
-    """For each call in the statement, yield the statements with two literal arguments of the same type exchanged."""
+    """For each call, yield copies of the statement with two literal arguments of the same type exchanged."""
     for call in statement.calls:
         yield [
             statement.exchanged(one, other)
@@ -222,7 +220,7 @@ def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
 
 
 def _with_repeated_literals(statement: _Parsed) -> Iterator[list[str]]:
-    """For each number or string, yield the statements in which another one of the statement replaces it."""
+    """For each number or string, yield copies of the statement with another of its numbers or strings there."""
     several = ast.List | ast.Tuple | ast.Set | ast.Dict
     single = [node for node in _literals(statement.tree) if not isinstance(node, several)][: 2 * _ELEMENTS]
     for node in single:

@@ -24,10 +24,13 @@ _LONGEST = 10_000
 """Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Inputs that a function may treat as special cases."""
+"""Inputs that are often legitimate special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants select an answer or are possible answers. `Attribute` is needed for methods of strings."""
+"""Syntax nodes whose constants choose an answer or are possible answers, such as comparisons and tables.
+
+`Attribute` is for methods of strings.
+"""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
@@ -61,7 +64,7 @@ def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
             for child in ast.iter_child_nodes(node) if not isinstance(node, ast.Expr) else ():
                 if isinstance(child, ast.Constant):
                     text = str(child.value).lower()
-                    found.update(_words(text), text)  # a string can be a table of characters
+                    found.update(_words(text), text)  # a string may serve as a table of characters
     answers = [_answer(result.example.want) for result in results]
     return 3 * sum(answer in _TRUTHS or found.issuperset(answer) for answer in answers) > len(results)
 
@@ -82,7 +85,7 @@ class _Code:
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """For each sequence or string in the code, its entries in order, each as words."""
+        """For each sequence or string in the code, the words of its entries, in order."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -133,7 +136,7 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """Return the nodes for which `is_meant` is true, and all nodes around them."""
+    """Return the nodes for which `is_meant` is true, and all nodes that contain one."""
     found = set[ast.AST]()
     for node in reversed([*ast.walk(tree)]):  # children come before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
@@ -142,9 +145,9 @@ def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[as
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return the nodes with arithmetic or with a variable for its result.
+    """Return the nodes that contain arithmetic, or a variable set by arithmetic.
 
-    A comparison with these is not a test for an input.
+    A comparison with such a node does not test for an input.
     """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
@@ -180,7 +183,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant in more answers than places in the code is part of a computation
+        return 0  # more answers than constants in the code, so they are computed
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -200,9 +203,9 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
             found.append((met, want))
         by_default += not met and want not in _TRUTHS
     asked = Counter(found)
-    recalled = [met for met, want in found if asked[met, want] == 1]  # the same pair in several Examples is a rule
+    recalled = [met for met, want in found if asked[met, want] == 1]  # equal pairs in several examples indicate a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # a single answer without a test is the default after all tests
+    others = int(by_default == 1)  # one answer may be the default after all tests
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE
@@ -246,10 +249,10 @@ def _prose(target: Target) -> str:
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """Return the words of each example's input, and words that code may derive from this input.
+    """For each example, return the words of its input, and words that code may derive from the input.
 
-    The input is the arguments of the target's calls, or else all literals of the example. A variable has the words that
-    earlier examples assigned to it. Derived words are the lengths of arguments, and all words joined.
+    The input is the arguments of the target's calls, or else all literals of the example. Variables count with the
+    words that were assigned to them. Derived words are the lengths of arguments, and all words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:

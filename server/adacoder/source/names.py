@@ -84,7 +84,7 @@ def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
 
 
 def absolute(name: str, module: Module) -> str:
-    """Return the absolute name of a module that `module` imports as `name`, which may be relative."""
+    """Make the module name `name` absolute, as seen from `module`. A name without leading dots stays unchanged."""
     rest = name.lstrip(".")
     level = len(name) - len(rest)
     if not level:
@@ -157,7 +157,7 @@ class _Binder(ast.NodeVisitor):
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            # The names before an expression that is nested too deeply have been read.
+            # If an expression is nested too deeply, the names before the expression have already been found.
             with suppress(RecursionError):
                 self.visit(statement)
         self._always = False
@@ -256,7 +256,7 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
     """Yield the names that are evaluated when `node`, or a function in it, runs.
 
-    If `is_lazy`, annotations are not evaluated. Otherwise, only the annotations of local variables are not evaluated.
+    If `is_lazy`, annotations are not evaluated. Otherwise, all annotations are evaluated except on local variables.
     """
     if isinstance(node, ast.Name):
         yield node.id

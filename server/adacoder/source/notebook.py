@@ -23,7 +23,7 @@ _ASSIGNED = re.compile(r"[\w.,*\[\]'\" \t]*[\w\])][ \t]*=[ \t]*(?=[%!]\S)")
 _HELP = re.compile(r"[\w.*%]+\?{1,2}[ \t]*")
 _LINE = re.compile(r"[^\r\n]*")
 _CONTINUED = re.compile(r"(?:(?<=\\)(?:\r\n|\r|\n)[^\r\n]*)*")
-"""Matches the further lines of a line that ends in a backslash."""
+"""Matches the lines that continue a line by backslashes."""
 _CONTENT = re.compile(r"[^\r\n]")
 _FIRST = re.compile(r"(?<=[\r\n])([ \t]*)\S")
 """Matches the start of a line, up to the first character that is not white space."""

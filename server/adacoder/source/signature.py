@@ -34,7 +34,7 @@ class _Parameter:
 
 
 def fit(signature: str, own: str, *, method: bool) -> Fit:
-    """Find the changes with which a body written for the header `signature` works under the header `own`.
+    """Return the changes that adapt a body for the header `signature` to the header `own`.
 
     Both headers run from `def` to the colon. Positional parameters are matched by position if their numbers are equal.
     Other parameters are matched by name, then in order. A parameter without a match keeps its default, if any.

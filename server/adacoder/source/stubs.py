@@ -23,10 +23,10 @@ def is_stub(definition: Definition) -> bool:
 
 
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
-    """Return the names that an example of the class `owner` cannot use yet, whatever its method `name` does.
+    """Return the names of unwritten functions that an example of the class `owner` may need, except its method `name`.
 
-    These are the names of other stubs. For a special method or a method of another class, it is the class name, because
-    examples may use such a method without naming it.
+    Special methods and methods of other classes are listed by class name, because examples may run them without naming
+    them.
     """
     return frozenset(
         each.parents[-1].name

@@ -42,7 +42,7 @@ _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 def withheld(target: Target) -> str | None:
     """Return the text of the target's module with docstrings and comments blanked.
 
-    Return None if code of the module, except the target's body, or an example reads docstrings.
+    Return None if an example, or code outside the target's body, reads docstrings.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -53,10 +53,7 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """Return whether the code that a candidate can read still shows an example's output.
-
-    This is the case if a single statement contains both the source and the output of an example.
-    """
+    """Return whether the code that a candidate can read shows an example's source and output in one statement."""
     text = withheld(target)
     if text is None:
         return True
@@ -67,9 +64,9 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """Return whether a statement contains an example's source, and its output in another place.
+    """Return whether a statement contains an example's source and, separately, its output.
 
-    The statement is given as `line`, without white space.
+    `line` is the statement without white space.
     """
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:

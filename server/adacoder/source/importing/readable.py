@@ -30,7 +30,7 @@ _CONTINUED = (
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines that continue a statement, each with code to put before such a line to parse it alone."""
+"""Patterns of lines such as `else:`, and code that makes such a line valid if it is put before the line."""
 
 
 _MOST = 200

@@ -223,9 +223,9 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import at module level would mask another meaning of the name, or might itself be masked.
+    """Return whether an import at module level would mask another meaning of the name, or might be masked.
 
-    For `import x`, an `import *` that may provide `x` is assumed to provide the same module.
+    `import x` and an `import *` that provides `x` are assumed to give the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -262,7 +262,7 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that Python may evaluate, which excludes the annotations of local variables."""
+    """Yield the annotations that Python may evaluate. Annotations of local variables are never evaluated."""
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):

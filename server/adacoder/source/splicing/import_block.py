@@ -214,7 +214,10 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """Return the line before which to insert a new group of this rank."""
+        """Return the line before which to insert a new group of imports.
+
+        `rank` is the group's position in PEP 8's order.
+        """
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after

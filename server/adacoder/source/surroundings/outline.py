@@ -67,9 +67,9 @@ def listing(
 ) -> str:
     """Show how to use a class: decorators, header, fields, method signatures, and attributes that methods set.
 
-    The method `own`, which is still to be written, and members in `hidden` are left out. If the result is longer than
-    `characters`, docstrings of methods are removed first. In the next step, methods that set no attributes are only
-    named. Methods in `mentioned` keep their details.
+    The method `own` and members in `hidden` are left out. If the result is longer than `characters`, docstrings of
+    methods are removed first. If it is still too long, methods that set no attributes are only named. Methods in
+    `mentioned` keep their details.
     """
     members = [
         each
