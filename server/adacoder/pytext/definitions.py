@@ -59,7 +59,8 @@ class Definition:
     def span(self) -> Span:
         """The span from the first decorator, or else the header, to the end of the body.
 
-        Comments below the body at its indentation are included. The last line terminator is not.
+        Comments below the body are included if they have the body's indentation. The last line terminator is not
+        included.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
@@ -87,7 +88,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Return the end of the body, including comments below it at its indentation."""
+        """Return the end of the body, including comments below that have the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:

@@ -24,9 +24,10 @@ _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """A logical line as in Python's tokenizer, which brackets and strings can extend over several physical lines.
+    """A logical line in the sense of Python's tokenizer.
 
-    Blank lines and comment lines are not logical lines.
+    Brackets and strings can extend a logical line over several physical lines. Blank lines and comment lines are not
+    logical lines.
     """
 
     start: int
@@ -38,7 +39,7 @@ class LogicalLine:
     code_end: int
     """Offset past the last character of code, without trailing comment and white space."""
     colon: int | None
-    """Offset of the first colon outside brackets and strings, which ends the header of a `def` or `class`."""
+    """Offset of the first colon outside brackets and strings: the end of the header for a `def` or `class`."""
     closed: bool
     """True if all brackets and strings are closed."""
 

@@ -103,7 +103,10 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Return whether `text` may contain the target, because it defines the name or begins with an indented line."""
+    """Return whether `text` may contain the target.
+
+    It must define the target's name, or begin with an indented line.
+    """
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
 
@@ -117,7 +120,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """Return whether the words before the first code call it a draft, so that a better version may follow."""
+    """Return whether the words before the first code mark the code as a draft, so that a better version may follow."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )

@@ -67,9 +67,9 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Return the line of the current body `there` where the omitted part after `written` begins; None if ambiguous.
+    """Return the line of `there`, the current body, at which the omitted part after `written` begins.
 
-    The part begins after the last line of `written` that also occurs in `there`.
+    The part begins after the last line of `written` that also occurs in `there`. Return None if this is ambiguous.
     """
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
@@ -82,10 +82,10 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Return the line of the current body `there` where the omitted part before `written` ends; None if ambiguous.
+    """Return the line of `there`, the current body, at which the omitted part before `written` ends.
 
-    The part ends at the first line of `written` that also occurs in `there`. If there is none, it ends with the body,
-    or before a final `return` that `written` replaces.
+    The part ends at the first line of `written` that also occurs in `there`. Without such a line, the part ends with
+    the body, or before a final `return` that `written` replaces. Return None if this is ambiguous.
     """
     for index, line in enumerate(written):
         if line.strip() and line in there:

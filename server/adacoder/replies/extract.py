@@ -43,9 +43,9 @@ _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MUL
 def extract(reply: Reply, target: Target) -> Candidate:
     """Return the target as written in `reply`.
 
-    If the reply does not contain it, the candidate has no function. The last complete version is chosen, because a
-    model may show a draft first. Other versions become its `others`. Imports and helpers that a version uses are
-    included. The candidate is `cut` if the reply ended inside the function or omits parts of it.
+    A candidate without a function means that the target was not found. The last complete version is chosen, because a
+    model may show a draft first. The other versions are in the candidate's `others`. Imports and helpers that a version
+    uses are included. The candidate is `cut` if the reply ended inside the function or omits parts of it.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)

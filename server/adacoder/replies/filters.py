@@ -1,7 +1,7 @@
 """Remove thoughts and control tokens from a model's reply.
 
-A filter is a function from text to text. It changes only text that no version of Python can parse, such as tags around
-code.
+A filter is a function from text to text. Filters change only text that no version of Python can parse, such as tags
+around code.
 """
 
 from __future__ import annotations

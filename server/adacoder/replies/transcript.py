@@ -35,7 +35,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the line numbers from a listing that defines a function, if they count up by one."""
+    """Remove line numbers that count up by one from a listing that defines a function."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []

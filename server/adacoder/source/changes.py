@@ -273,7 +273,7 @@ class _Pieces(ast.NodeTransformer):
         self.uses: dict[str, set[str]] = defaultdict(set)
         """The names that each function or class uses."""
         self.spread: dict[str, set[str]] = defaultdict(set)
-        """The names by which other code depends on each definition or other statement."""
+        """For each definition or statement, the names by which other code can depend on it."""
         self.rest: list[ast.stmt] = []
         self.inner: list[ast.stmt] = []
         """Other code that runs on import: class bodies without their methods, and default values."""

@@ -48,7 +48,7 @@ _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Maximum number of types to show because a field of another type uses them."""
+"""Maximum number of types to show only because a field has this type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class _Surroundings:
 
     @cached_property
     def _parts(self) -> list[Symbol]:
-        """Types of the fields of the method's class and of the classes in the signature."""
+        """Types of fields, in the method's class and in classes that the signature names."""
         found: list[Symbol] = []
         if self._owner is not None:
             found += self._near_files.find(_made_of(self._owner, self._module, but=self._own), self._module)

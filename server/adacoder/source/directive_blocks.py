@@ -120,7 +120,7 @@ def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
             effect = _effect(found["kind"], found["names"] or "")
             if found["lasts"] or not found["kind"]:
                 lasting = lasting.then(effect)
-            elif number >= len(lines) - 1:  # Only one line may follow, such as `.. code-block:: python`.
+            elif number >= len(lines) - 1:  # one line, such as `.. code-block:: python`, may follow
                 here = effect
     return lasting.then(here), lasting
 

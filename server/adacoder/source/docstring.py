@@ -52,9 +52,9 @@ def _appended(target: Target, added: Sequence[Example]) -> Edit:
 
 
 def escaped(text: str, literal: str) -> str:
-    """Return `text` with the escapes that it needs inside `literal`.
+    """Escape `text` for use inside the string literal `literal`.
 
-    A raw literal allows no escapes, so nothing is changed.
+    A raw literal allows no escapes, so `text` then stays unchanged.
     """
     quote = literal[-1]
     if "r" in literal[: literal.index(quote)].lower():

@@ -337,9 +337,9 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """Return the call with the `given` arguments; None if it is unclear which parameters they are for.
+    """Return the call with the `given` arguments; None if it is unclear which parameter each argument is for.
 
-    A single argument may have any name if the function has one parameter, unless `by_name` is true.
+    If the function has one parameter, a single argument may have any name, unless `by_name` is true.
     """
     if calls.signature is None:
         return None

@@ -42,7 +42,7 @@ _CONTENT = re.compile(r"[^\r\n]*")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
 _PROSE = re.compile(r"[(=]")
-"""Examples in prose contain a bracket or an equals sign."""
+"""Every example in prose contains a bracket or an equals sign."""
 _MOST_NEAR = 3
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 

@@ -35,7 +35,7 @@ _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Return the reason why passing the examples proves nothing; None if it proves something.
+    """Return the reason why passing the examples proves nothing; None if there is none.
 
     If the run did not observe lines, all lines count as reached.
     """
@@ -220,9 +220,9 @@ class _LineConstants(NamedTuple):
     """All words of the constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words that select nothing, such as arguments of calls."""
+    """Single words outside of comparisons and tables, such as arguments of calls."""
     longer: list[_AnswerConstant]
-    """Strings of several words that select nothing."""
+    """Strings of several words outside of comparisons and tables."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:

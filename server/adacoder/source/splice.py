@@ -131,7 +131,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line. It then moves to a line of its own."""
+    """True if the docstring is on the header's line. The docstring then moves to a line of its own."""
     indent: str
     """The indentation of the body."""
     unit: str
