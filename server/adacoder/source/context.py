@@ -134,7 +134,7 @@ class _Surroundings:
         self._signature = _names_in(target.signature.partition("(")[2])
 
     def ranked(self) -> Iterator[_Entry]:
-        """Yield all entries, most important first."""
+        """Yield all entries of the context, most important first."""
         yield from self._imports()
         yield from self._contract()
         yield from self._class()

@@ -38,7 +38,7 @@ class ImportStyle:
     known_third_party: tuple[str, ...] = ()
 
     def name_key(self, name: str) -> _Key:
-        """Return the sort key of a name in a statement."""
+        """Return the sort key of a name in an import statement."""
         kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
         return (kind if self.order_by_type else 0, *self._letters(name))
 
