@@ -129,7 +129,6 @@ class _Above:
             start = self._line_start(start - 1 - is_pair)
 
     def _line_start(self, offset: int) -> int:
-        """Return the start of the line that contains `offset`."""
         newline = self._text.rfind("\n", 0, offset)
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
@@ -146,7 +145,6 @@ class _Above:
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
 
     def _is_logical(self, start: int) -> bool:
-        """Return whether a logical line starts at `start`."""
         if self._is_certain(start):
             return True
         above = logical_lines(self._text, self._certain(start), start)

@@ -201,7 +201,6 @@ def _leading(text: str, line_start: int) -> str:
 
 
 def _is_formatted(text: str, quote_at: int) -> bool:
-    """Return whether the quote at `quote_at` begins a formatted string."""
     if text[quote_at - 1 : quote_at] not in _FORMATTED_LAST:
         return False
     return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None

@@ -37,7 +37,6 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """Yield the global names that a module and the scopes in it use."""
     waiting = [module]
     while waiting:
         table = waiting.pop()

@@ -21,7 +21,7 @@ class Ignored:
     names: tuple[str, ...] | None
     patterns: tuple[str, ...] | None
     trouble: str = ""
-    """The reason why the values could not be read; otherwise empty."""
+    """The reason why the values could not be read; empty if they could."""
 
 
 def conftests(folder: Path, top: Path, access: Access) -> Iterator[tuple[Path, str]]:

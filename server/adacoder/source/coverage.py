@@ -58,7 +58,6 @@ class _Test:
 
     @property
     def line(self) -> int:
-        """First line of the statement."""
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:

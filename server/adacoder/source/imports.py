@@ -80,7 +80,6 @@ def _accused(tree: ast.Module) -> list[_Use]:
 
 
 def _imported_for_typing(node: ast.stmt) -> set[str]:
-    """Return the names that a statement imports only for type checkers."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=body, orelse=orelse):
             return bound(each for each in body if isinstance(each, ast.Import | ast.ImportFrom)) - bound(orelse)

@@ -154,8 +154,6 @@ class _StatementKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _CallResult:
-    """The result or exception of a call."""
-
     kind: _StatementKind
     text: str
     """The result as Python displays it, or the name of the exception."""
@@ -165,8 +163,6 @@ class _CallResult:
 
 @dataclass(frozen=True, slots=True)
 class _ProseExample:
-    """An example found in a docstring."""
-
     offset: int
     call: str
     outcome: _CallResult

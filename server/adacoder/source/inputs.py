@@ -76,7 +76,6 @@ class _Parsed:
         return self.text.encode()[start:end].decode()
 
     def with_other(self, node: ast.expr, source: str) -> str:
-        """Return the text with `source` in place of `node`."""
         data, (start, end) = self.text.encode(), self._place(node)
         return (data[:start] + source.encode() + data[end:]).decode()
 

@@ -107,7 +107,6 @@ def _read(literal: str) -> Literal:
 
 
 def _meaning(mark: str) -> str:
-    """Decode an escape or a line ending."""
     if mark == "\n":
         return mark
     kind, rest = mark[1], mark[2:]

@@ -407,7 +407,6 @@ def _module_docstring(text: str) -> Span | None:
 
 
 def _string_target(text: str, module: Module, name: str, docstring: Span) -> Target:
-    """Return the module, or a string in its `__test__`, as a target."""
     return Target(
         module=module,
         text=text,

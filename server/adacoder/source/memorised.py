@@ -238,7 +238,6 @@ def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
 
 
 def _prose(target: Target) -> str:
-    """Return the docstring without its examples."""
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
@@ -277,7 +276,6 @@ def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str
 
 
 def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
-    """Return the words of all constants in some code."""
     inner = chain.from_iterable(map(ast.walk, nodes))
     return [word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value))]
 

@@ -133,7 +133,6 @@ class _BodyPlace:
     beside: bool
     """True if the docstring is on the header's line. The docstring then moves to a line of its own."""
     indent: str
-    """The indentation of the body."""
     unit: str
     """Indentation of one level."""
 
@@ -160,7 +159,6 @@ class _BodyPlace:
         return normalize(text).replace("\n", line_ending(self.target.text))
 
     def has(self, body: str) -> bool:
-        """Return whether the function already has this body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
 

@@ -190,7 +190,6 @@ class InstalledModules:
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
-        """All top-level modules, each with its folder."""
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
@@ -225,7 +224,6 @@ def _libraries(folder: Path) -> list[Path]:
 
 
 def _shares_the_systems(configuration: Path, access: Access) -> bool:
-    """Return whether a virtual environment includes the system's packages."""
     text = (_text(configuration, access) or "").lower()
     pairs = (line.partition("=") for line in text.splitlines())
     return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)

@@ -41,8 +41,6 @@ _FOR_TYPING_ALONE = "_typeshed"
 
 @dataclass(frozen=True, slots=True)
 class _ProjectImport:
-    """An import found in a file."""
-
     imported: ImportedName
     for_typing: bool
     """True if the import runs only in type checkers."""

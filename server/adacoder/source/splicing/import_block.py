@@ -167,7 +167,6 @@ class ImportBlock:
         return f"from {names[0].module} import (\n{inside})"
 
     def _within(self, group: list[Statement], new: list[_Names]) -> Iterator[NewLine]:
-        """Place new statements in an existing group."""
         keys = [self._key(each.names) for each in group if each.names[0].module != _FUTURE_MODULE]
         is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}

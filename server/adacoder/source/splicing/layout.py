@@ -147,7 +147,6 @@ class Layout:
         return Edit(offset, offset, text)
 
     def _blank_above(self, line: int) -> int:
-        """Count the blank lines directly above `line`."""
         above = 0
         while line > above and not self._stripped(line - above - 1):
             above += 1

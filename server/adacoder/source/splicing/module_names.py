@@ -51,7 +51,6 @@ class ModuleNames:
             return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
-        """Map each name to the top-level statements that bind it."""
         if not self._statements:
             for span in statements(self.text):
                 tree = parsed(span.of(self.text))

@@ -120,7 +120,6 @@ def _class(
 
 
 def _fields(owner: Definition) -> list[str]:
-    """Return the fields of a class, with their docstrings."""
     text = owner.text
     found: list[str] = []
     for line, following in field_lines(owner):
