@@ -56,7 +56,7 @@ def python_of(cell: str) -> str:
             end = line.start + len(text)
             found += [cell[position : line.start], new.ljust(len(text))]
             rest = _matched(_CONTINUED, cell, end)
-            found.append(_FIRST.sub(r"\1#", rest))  # every further line becomes a comment
+            found.append(_FIRST.sub(r"\1#", rest))  # the lines that continue a command become comments
             end += len(rest)
         else:
             found.append(cell[position:end])

@@ -180,7 +180,7 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # The exact check is slow. It is not needed if the triple quotes before the offset are in pairs.
+    # Finding all strings is slow, and not needed if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)
