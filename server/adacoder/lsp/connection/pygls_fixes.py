@@ -293,9 +293,8 @@ class Protocol(LanguageServerProtocol):
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            async with asyncio.timeout(
-                seconds
-            ):  # In Python 3.11, `wait_for` loses a cancellation that arrives together with the answer.
+            # In Python 3.11, `wait_for` loses a cancellation that arrives together with the answer.
+            async with asyncio.timeout(seconds):
                 return await answer
         finally:
             self._request_futures.pop(message_id, None)

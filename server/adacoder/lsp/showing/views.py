@@ -293,7 +293,9 @@ async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> li
 
 @reads(ClearParams)
 async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
-    """Handle `.clear` `{uri?, qualifiedName?}`: delete the evidence for a function, a document or all open documents.
+    """Handle `.clear` `{uri?, qualifiedName?}`: delete evidence.
+
+    It deletes the evidence for a function, for a document, or for all open documents.
     """
     uris = [Uri(each) for each in ls.workspace.text_documents] if params.uri is None else [params.uri]
     return {"cleared": sum(ls.state.shown.evidence.forget(uri, params.qualname) for uri in uris)}
