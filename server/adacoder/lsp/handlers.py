@@ -312,8 +312,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
 
 @reads(ExamplePlace, _rejected)
 async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str, Any]:
-    """Handle `.acceptOutput` `{uri, version?, position}`: replace the expected output of an example by the actual one.
-    """
+    """Handle `.acceptOutput` `{uri, version?, position}`: replace an example's expected output by the actual one."""
     snapshot = take(ls.workspace, place.uri)
     if place.version not in (None, snapshot.version):
         raise TargetError("The text has changed since you asked: ask again.")
