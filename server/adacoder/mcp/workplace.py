@@ -35,6 +35,7 @@ class OpenFile:
 
     @property
     def project(self) -> Project:
+        """The project of the file."""
         return Project(self.folder)
 
     def find(self, name: str) -> Documented:

@@ -176,6 +176,7 @@ class Client(LanguageServer):
             self.log_trace(types.LogTraceParams(message, verbose))
 
     def show(self, message: str, *, warning: bool) -> None:
+        """Show a message to the user."""
         kind = types.MessageType.Warning if warning else types.MessageType.Info
         self.window_show_message(types.ShowMessageParams(kind, message))
 

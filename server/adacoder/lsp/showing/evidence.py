@@ -99,6 +99,7 @@ class Evidence:
 
     @property
     def failure(self) -> Failure | None:
+        """The first failure, or None."""
         return self.verdict.failure if self.failed else None
 
     @property
@@ -119,6 +120,7 @@ class Evidence:
 
     @property
     def age(self) -> float:
+        """Seconds since the run."""
         return max(time.time() - self.at, 0.0)
 
     def is_about(self, source: str) -> bool:
@@ -143,6 +145,7 @@ class Placed:
 
     @property
     def last(self) -> int:
+        """Last line of the function."""
         return self.first + len(self.evidence.lines) - 1
 
     @property
@@ -253,6 +256,7 @@ class EvidenceRoom:
         return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
 
     def at(self, uri: Uri, qualname: str) -> Placed | None:
+        """Return the evidence for a function, or None."""
         return self._by_uri.get(uri, {}).get(qualname)
 
     def failing(self, uri: Uri) -> frozenset[str]:
