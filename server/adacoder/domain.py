@@ -438,7 +438,7 @@ class ExampleResult:
     reached: Reached = NOTHING
     """Code of the target that the example reached, if requested."""
     skipped: bool = False
-    """True if the module's code skipped the example at run time, as `pytest.importorskip` does. It then does not count."""
+    """True if the module's code skipped the example, as `pytest.importorskip` does. It then does not count."""
     hint: str = ""
     """Why the example did not match and what to do, as a sentence. Empty if the outputs already show this."""
 
