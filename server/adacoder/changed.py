@@ -68,7 +68,7 @@ class Changed:
         self._gone: list[tuple[Weakened, Target, frozenset[str]]] = []
         """Docstrings that no longer exist, each with the names that its file now defines."""
         self._new: list[Target] = []
-        """New docstrings that pass, and new docstrings that make the check fail. One may be a renamed docstring."""
+        """New docstrings whose examples passed or failed. Each of them may be an earlier docstring that was renamed."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
         """Texts of the commit for all Python files that differ, by workspace."""
         self._same_data: dict[Path, bool] = {}

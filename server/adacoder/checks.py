@@ -94,7 +94,10 @@ class Checks:
         self._required: set[tuple[Path, Path, Wishes]] = set()
         """Files that may be read. Each entry has the file, its workspace, and the user's settings for private files."""
         self._with_names: dict[tuple[Interpreter, Path], tuple[bool, str]] = {}
-        """For each folder, True if pytest fixtures add names to its examples. A note for the user follows."""
+        """For each interpreter and folder:
+
+        True if pytest fixtures add names to the examples, and a note for the user.
+        """
         self._ignored: dict[Path, Ignored] = {}
         """Files that a `conftest.py` leaves out, by the path of the `conftest.py`."""
         self._preparing = asyncio.Lock()
@@ -158,7 +161,7 @@ class Checks:
         return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
 
     async def new_outputs(self, task: Task, earlier: Outcome, only: Example | None = None) -> NewOutputs:
-        """Check a docstring again. Return edits that write those actual outputs that stayed the same.
+        """Check a docstring again. Return edits that insert the actual outputs, if both checks gave the same outputs.
 
         Args:
             task: as in `check`.
@@ -205,7 +208,7 @@ class Checks:
         return found
 
     async def ignored(self, conftest: Path, text: str, settings: Settings, project: Project) -> Ignored:
-        """Run a `conftest.py` and return the files that it leaves out. It runs only once.
+        """Run a `conftest.py` and return the files that it leaves out. Later calls return the same result.
 
         Raises:
             AdaCoderError: the interpreter cannot run.

@@ -24,9 +24,10 @@ IGNORE_OUTPUT = doctest.register_optionflag("IGNORE_OUTPUT")
 _REMOTE_DATA = doctest.register_optionflag("REMOTE_DATA")
 _IGNORE_WARNINGS = doctest.register_optionflag("IGNORE_WARNINGS")
 _SAME = {_REMOTE_DATA: doctest.SKIP, _IGNORE_WARNINGS: 0}
-"""Options that act like other options here.
+"""Options of other tools that act like another option here.
 
-Examples have no network, so remote data means skipping. No output includes warnings, so ignoring them means nothing.
+`REMOTE_DATA` skips an example, because examples have no network. `IGNORE_WARNINGS` has no effect, because no output
+includes warnings.
 """
 _OF_XDOCTEST = {
     **{name: doctest.OPTIONFLAGS_BY_NAME[name] for name in ("SKIP", "ELLIPSIS", "NORMALIZE_WHITESPACE")},
@@ -151,7 +152,7 @@ def flags_of(names: Iterable[str]) -> int:
 
 
 def lookalike(source: str) -> str:
-    """Find a misspelled directive. Return the correct directive, or an empty string."""
+    """Find a comment that looks like a misspelled directive. Return the correct directive, or an empty string."""
     found = _SIMILAR.search(_XDIRECTIVE.sub("", _DIRECTIVE.sub("", source)))
     words = (word.upper() for word in _WORD.findall(found["rest"])) if found else ()
     return next((f"# doctest: +{word}" for word in words if word in doctest.OPTIONFLAGS_BY_NAME), "")

@@ -18,7 +18,7 @@ from adacoder.models.backend import Session
 from adacoder.models.backends import BACKENDS, kind_and_name
 from adacoder.models.base import OnWait
 from adacoder.models.examination import Examination
-from adacoder.models.examination import Finding as Finding  # part of this module's interface
+from adacoder.models.examination import Finding as Finding  # re-exported
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import below, pyproject_file
 from adacoder.sandbox.environment.choice import choose
@@ -156,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder, before the slower measurement of their speed."""
+    """Examine the models of the ladder. Their speed is measured later."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

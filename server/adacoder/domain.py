@@ -133,7 +133,7 @@ class Module:
 
     @property
     def first_line(self) -> int:
-        """Line of the module at which the user's document begins. Not 0 only in a notebook."""
+        """Line of the module at which the user's document begins. It is 0 except in a notebook."""
         return self.cells[-1] if self.cells else 0
 
     def where(self, line: int) -> str:
@@ -403,7 +403,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Code lines of a new function, and its lines and branches that no example reached.
+    """Coverage of a new function: its code lines, and the lines and branches that no example reached.
 
     With `by_tests`, the project's tests ran too, and did not reach them either.
     """
@@ -547,7 +547,7 @@ class Verdict:
 
     @property
     def tests_total(self) -> int:
-        """Number of the project's tests that ran the target and passed, or failed."""
+        """Number of the project's tests that count: they ran the target and passed, or they failed."""
         return self.tests_passed + sum(test.status is ProjectTestStatus.FAILED for test in self.tests)
 
     @property
@@ -659,7 +659,7 @@ class BehaviourDiff:
     inputs: int
     """Number of inputs for which both versions ran and their outputs were compared."""
     differs: tuple[Difference, ...]
-    """The differences. Inputs that reach new lines come first, then the shortest inputs."""
+    """The differences. First come inputs that reach lines that no example reaches, then the shortest inputs."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Reasons why inputs were not compared, with the number of inputs."""
 

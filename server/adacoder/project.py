@@ -76,7 +76,7 @@ def folder_of(path: Path, text: str) -> Path:
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
     """Find the nearest pyproject.toml at or above `folder`, but not above `top`. Return None if there is none.
 
-    The result may be no regular file.
+    The caller must check that it is a regular file.
     """
     folders = [folder, *folder.parents]
     if top in folders:
@@ -169,7 +169,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def is_never_own(parts: Iterable[str]) -> bool:
-    """Return whether a name in a path makes `python_files` skip it in every case."""
+    """Return whether `python_files` always skips a path because of a name in it."""
     return any(part.startswith(".") or part in _NOT_OWN - _OUTPUT for part in parts)
 
 
@@ -222,10 +222,10 @@ def is_test_file(path: Path) -> bool:
 
 
 def is_wide(folder: Path) -> bool:
-    """Return whether a folder is too wide to be one project.
+    """Return whether a folder is too wide to be one project, even if it has a marker file.
 
-    Examples are the home folder, shared folders in it such as `.config`, the folder for temporary files, and all their
-    parents. A marker file in them does not matter.
+    The home folder is too wide, and so are shared folders in it such as `.config`, the folder for temporary files, and
+    all parents of these.
     """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))

@@ -204,7 +204,8 @@ async def _commit(git: Path, top: Path, name: str) -> str | None:
     if code or not commit:
         return None
     named = {f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")}
-    refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)  # also refs below a name
+    # The result also has refs below these names, such as `refs/heads/NAME/other`.
+    refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)
     if len(named.intersection(os.fsdecode(refs).split("\n"))) > 1 or (
         _ABBREVIATED.fullmatch(name) and not commit.startswith(name) and await _abbreviates(git, top, name)
     ):

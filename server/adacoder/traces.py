@@ -16,7 +16,7 @@ class Executed:
     """An entry of a trace: a line before it was executed, or a line that returned, yielded or raised."""
 
     call: int
-    """Number of the call, counted from 1 in the order of their beginning.
+    """1-based number of the call, in the order in which the calls began.
 
     Nested functions, comprehensions and recursive calls are calls of their own. A resumed generator keeps its number.
     """

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Matches all invisible characters, and some visible ones. `_seen` decides."""
+"""Matches all invisible characters, and some visible ones. `_seen` decides which to escape."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories to escape: control and format characters, surrogates, and separators of lines and paragraphs."""
 _JOINERS = "\u200c\u200d"

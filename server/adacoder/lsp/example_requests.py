@@ -39,10 +39,7 @@ _AT_A_TIME = 16
 _AHEAD = 128
 """The same limit for saved modules with many docstrings. No other request waits for these checks."""
 _MANY = 24
-"""Number of docstrings from which a saved module is imported only once for all of them.
-
-Below it, this does not save time.
-"""
+"""Minimum number of docstrings for which importing a saved module only once saves time."""
 
 _GONE = "There is no such example any more: ask for the document's examples again."
 
@@ -82,12 +79,10 @@ async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
 
 @reads(CheckParams)
 async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
-    """Handle `adacoder/check` `{textDocument: {uri}
+    """Handle `adacoder/check`: run examples of the current text, and return or send their results.
 
-    ids, coverage?, partialResultToken?}`: run examples of the current text.
-
-    With `partialResultToken`, each result is sent as soon as it arrives, and the answer contains none. If the client
-    cancels the request, the run ends.
+    The parameters are `{textDocument: {uri} | ids, coverage?, partialResultToken?}`. With `partialResultToken`, each
+    result is sent as soon as it arrives, and the answer contains none. If the client cancels the request, the run ends.
     """
     results: list[JSON] = []
     reasons: list[str] = []
@@ -225,7 +220,7 @@ class _CheckRequest:
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
     """Return why the user's interpreter cannot parse a document.
 
-    Return None if it can parse the document, if it may not be run, or if the document is a page.
+    Return None if it can, if it may not be run, or if the document is a page of documentation.
     """
     if is_page(snapshot.path):
         return None
@@ -349,7 +344,10 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """Return the docstrings of a document. Ids of the same name are numbered from the second on, as in `f~2`."""
+    """Return the docstrings of a document.
+
+    If several have the same name, ids from the second on end in a number, such as `~2`.
+    """
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in snapshot.documented():

@@ -36,7 +36,10 @@ Ids = NewType("Ids", tuple[str, ...])
 ModelName = NewType("ModelName", str)
 
 UNNAMED = "Your editor named no function: put the cursor on one, and choose AdaCoder's code action there."
-"""Message for a command without parameters. Only a person calls it like this, so no parameter is named."""
+"""Message for a command without parameters.
+
+Only people call commands this way, and the name of a parameter would not help them.
+"""
 NO_MODEL = "Your editor named no model: let Ollama download one with `ollama pull`."
 
 

@@ -65,10 +65,9 @@ def on_rename(ls: AdaCoderServer, params: types.RenameFilesParams) -> None:
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """Handle `adacoder/run`: run a job and return its result.
 
-    The parameters are `{textDocument: {uri}, position
-
-    qualifiedName, mode, apply, candidate?, wish?, workDoneToken?}`. If the client cancels the request, the job is
-    cancelled. The answer is then sent after the job has cleaned up.
+    The parameters are `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?,
+    workDoneToken?}`. If the client cancels the request, the job is cancelled. The answer is then sent after the job has
+    cleaned up.
     """
     token, reply = params.work_done_token, params.candidate
     params = _seen(ls, params)
@@ -156,9 +155,9 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 def _seen(ls: AdaCoderServer, place: P) -> P:
-    """Add the current version of the document to a place that is only a line number.
+    """Add the document's version to a place that is given only by its line.
 
-    If the document changes before the lookup, the line number is then known to be invalid.
+    After a change of the document, the line could mean another function.
     """
     document = ls.workspace.text_documents.get(place.uri)
     if document is None or place.version is not None or place.qualname is not None:
@@ -251,10 +250,7 @@ async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[st
 
 @reads(FailingTestPlace, _rejected)
 async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, Any]:
-    """Handle `.fixTest` `{uri, version?, position
-
-    test}`: fix a function so that a failing test passes.
-    """
+    """Handle `.fixTest` `{uri, version?, position | test}`: fix a function so that a failing test passes."""
     async with ls.state.looking_up:
         snapshot = take(ls.workspace, place.uri)
         if not snapshot.is_file:
@@ -354,7 +350,7 @@ async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented
 
 
 def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
-    """Return the reason why the output of an example stays, as the rest of a sentence about the example."""
+    """Say why the expected output of an example was not replaced, as the rest of a sentence about the example."""
     if new.changing:
         return "has an actual output that changes when it runs again"
     if new.refused:
@@ -367,7 +363,7 @@ def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
 
 
 async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, edits: Sequence[Edit]) -> None:
-    """Ask the editor to make edits in the text of a snapshot. If the text has changed or it refuses, show a warning.
+    """Ask the editor to make edits in a document. Show a warning if the text has changed or the editor refuses.
 
     `name` is the name of the function, and `what` describes the inserted text.
     """
@@ -385,7 +381,10 @@ async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, 
 
 @reads(JobParams)
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel a job. Without `jobId`, cancel the checks on save and all earlier jobs."""
+    """Handle `.cancel` `{jobId?}`: cancel a job.
+
+    Without `jobId`, cancel the checks on save and all earlier jobs.
+    """
     if params.job_id is None:
         ls.state.saving.cancel()
     async with ls.state.looking_up:

@@ -105,10 +105,10 @@ class ClientState:
         self.shown.refresh()
 
     def opened(self, uri: Uri, text: str) -> None:
-        """Detect that an opened document is a renamed one. Many editors do not report this.
+        """Detect that an opened document was renamed, because many editors do not report this.
 
-        A document with the same text was closed just before, or the file of a job or kept result no longer exists and
-        its function is in `text`. A function may also have moved to another cell of its notebook.
+        Either a document with the same text was closed just before. Or the text contains the function of a job or kept
+        result whose file is gone. A function may also have moved to another cell of its notebook.
         """
         from adacoder.lsp.snapshot import path_of
 

@@ -166,7 +166,10 @@ def of_file(file: Result, then: Mapping[str, str]) -> Result:
 
 
 def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
-    """Return the entry for a file as a whole. Its verdict is `failed`, or `not_run` if that is its `kind`."""
+    """Return the entry for a file as a whole.
+
+    The `kind` `not_run` is also the verdict. With any other kind, the verdict is `failed`.
+    """
     verdict = kind if kind == "not_run" else "failed"
     failure: Result = {"kind": kind, "error": shown(why)}
     target = shown(below(root, path).as_posix(), _SHORT)

@@ -92,7 +92,7 @@ class ToolCall:
         """
         self._exchange, self._params, self.can_ask = exchange, params, can_ask
         self.number: Id | None = number
-        """Id of the request to answer. None while the client must first repeat it with the user's answer."""
+        """Id of the request to answer. None while the client has yet to repeat its request with the user's answer."""
         self.is_stateless = is_stateless
 
     def report(self, progress: int, total: int, message: str) -> None:
@@ -225,7 +225,7 @@ class AgentExchange:
     def _take(self, key: str, result: Any) -> None:
         """Store the answer to a question.
 
-        It is ignored if it is late, or if the client must repeat its request instead.
+        Ignore a late answer, and an answer from a client that must repeat its request instead.
         """
         question = self._asked.get(key)
         if question is not None and not question.call.is_stateless:
@@ -248,7 +248,7 @@ class AgentExchange:
             case {"id": str() as key, "error": _}:
                 self._take(key, None)
             case {"result": _} | {"error": _}:
-                pass  # it answers no open question
+                pass  # an answer, but not to an open question
             case _:
                 known = message.get("id") if isinstance(message, dict) else None
                 is_id = isinstance(known, str | int) and not isinstance(known, bool)

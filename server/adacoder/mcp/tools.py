@@ -205,7 +205,7 @@ class Tools:
         checked = await asyncio.gather(*tasks)
         found.checked += checked
         found.without_examples += len(changes.bare) if name is None else 0
-        if not any(outcome.verdict for outcome, _ in checked):  # Without a verdict, the file may not parse.
+        if not any(outcome.verdict for outcome, _ in checked):  # perhaps the file does not parse
             texts = {opened.file.path: opened.file.text}
             broken = await checks.unparsed(texts, opened.settings, opened.project)
             found.others += [of_path(path, self._place.root, "unparsed", why) for path, why in broken.items()]
@@ -302,7 +302,7 @@ class Tools:
             if is_same and begun.task.done() and not begun.task.cancelled():
                 return number
         target = await self._function(opened, name)
-        done = [each for each, begun in self._jobs.items() if begun.task.done()]  # never fetched
+        done = [each for each, begun in self._jobs.items() if begun.task.done()]  # their results were not fetched
         while done and len(self._jobs) >= _MOST_JOBS:
             del self._jobs[done.pop(0)]
         if len(self._jobs) >= _MOST_JOBS:

@@ -112,9 +112,9 @@ class Job(Activity):
     token: types.ProgressToken | None = None
     """Token for progress notifications, if the client's request has one."""
     reply: str | None = None
-    """A candidate that the client sent, as text, to evaluate first."""
+    """Text of a candidate from the client. It is evaluated first."""
     start: Candidate | None = None
-    """A candidate that AdaCoder chose, to evaluate first."""
+    """Candidate that AdaCoder has chosen. It is evaluated first."""
     goal: str = ""
     """Name of the failing test that the job must make pass. Empty if there is no such test."""
     wish: str | None = None
@@ -132,7 +132,7 @@ class Job(Activity):
     moved: Callable[[], None] = lambda: None
     """Callback for the start of each round."""
     is_sent: bool = False
-    """True once the edit was sent, because it can then not be recalled. False again if the editor refuses the edit."""
+    """True once the edit was sent and cannot be recalled. False again if the editor refuses it."""
     ending: Ending | None = None
     ended: EndedJob | None = None
     """The record of this job for `Results`, once the job has ended."""
@@ -150,7 +150,7 @@ class Job(Activity):
 
     @property
     def place(self) -> JSON:
-        """Identify the function in the parameters of a command."""
+        """Parameters that name the function in a command."""
         return {"uri": self.snapshot.uri, "qualifiedName": self.target.qualname}
 
     @property
@@ -367,7 +367,7 @@ class JobWork:
             self.snapshot = now
 
     async def _pause_in_typing(self, until: float) -> None:
-        """Wait for a pause in typing, until the client handles requests again."""
+        """Wait until the user pauses typing and the client can read requests."""
         while (left := last_change(self.client.workspace) + _STILL - time.monotonic()) > 0:
             _require_time(until)
             self.job.tell(_AWAITING)

@@ -106,7 +106,8 @@ class Results:
     def end(self, ended: EndedJob | EndedBatch) -> None:
         """Store an ended job or batch. A batch replaces the previous batch.
 
-        Above the limit, remove the oldest job that inserted a kept result. If there is none, remove the oldest entry.
+        If there are too many, remove the oldest job that inserted a kept result. Without such a job, remove the oldest
+        entry.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}

@@ -102,9 +102,9 @@ def code_actions(
 def explained(
     params: types.CodeActionParams, reason: str, client: types.ClientCapabilities
 ) -> list[types.CodeAction | types.Command]:
-    """Return the action for a document that AdaCoder cannot read. Its title is the reason.
+    """Explain why a document has no actions: return one action whose title is the reason.
 
-    If the editor asks for this kind of action and can show unavailable actions, return them with the reason instead.
+    If the editor can show unavailable actions, return the usual actions as unavailable, with the reason.
     """
     title = Offer(GENERATE_KIND, f"AdaCoder: {reason}", COMMAND + "generate")
     is_shown = params.context.only and _shows_obstacles(client)

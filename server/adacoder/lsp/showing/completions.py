@@ -25,8 +25,8 @@ def completions(
 ) -> list[types.InlineCompletionItem]:
     """Return the inline completions at the cursor, the latest result first.
 
-    Only a result that was verified for exactly this text of the module is offered. Accepting it also runs the examples
-    on the new text, without changing anything: the user may have typed in the meantime.
+    Only a result that was verified for exactly this text of the module is offered. Accepting it also checks the new
+    text, because the user may have typed in the meantime.
     """
     lines = Lines(snapshot.text)
     cursor = offset_at(lines, at.line, at.character, encoding)
@@ -51,9 +51,9 @@ def _is_near(result: KeptResult, cursor: int, lines: Lines) -> bool:
 
 
 def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines) -> Iterator[Edit]:
-    """Yield the edit at the cursor that has the effect of inserting the result, if there is one.
+    """Yield the edit that inserts the result, if a single edit at the cursor can do so.
 
-    A body with invisible characters is skipped. The preview of the lens makes these characters visible.
+    A result with invisible characters is skipped. The preview of its lens makes these characters visible.
     """
     try:
         target = result.function_in(snapshot)

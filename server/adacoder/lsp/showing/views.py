@@ -303,9 +303,7 @@ async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
 
 @reads(JournalParams)
 async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
-    """Handle `.journal` `{jobId?
-
-    uri?, qualifiedName?, format?, show?}`: return the journal of the latest such job.
+    """Handle `.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest such job.
 
     By default, the answer has the form of an answer to `adacoder/run`. With the format `markdown`, it is `{jobId,
     markdown}`. With `show` in addition, the editor opens the journal.
