@@ -53,8 +53,8 @@ class Changed:
 
         Args:
             base: the commit to compare with, as in `revision_of`. If None, HEAD.
-            reaches: True to also check a docstring if other code in its file that it uses has changed.
-            keeps: True to fail if an example was removed, edited or left out and the new code does not pass it.
+            reaches: True to also check a docstring whose own code is unchanged, but uses changed code in the same file.
+            keeps: True to fail if an example was removed, edited or left out, and the new code does not pass it.
         """
         self._base = base
         self._name = base or "HEAD"
@@ -99,7 +99,9 @@ class Changed:
         return list(dict.fromkeys([*self._weakened, *await asyncio.to_thread(lost)]))
 
     async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
-        """Return the `files` that differ from the commit. Store what is known about other files that differ.
+        """Return the `files` that differ from the commit.
+
+        This also finds files that are gone or left out, and changed settings. See `weakened` and `skipped`.
 
         Args:
             top: the folder or file to check.
@@ -161,7 +163,7 @@ class Changed:
         self._weakened[Weakened(path, what)] = None
 
     async def compare(self, file: SourceFile, folder: Path, *, every_function: bool) -> FileChanges:
-        """Return the changes of a file from `differing`."""
+        """Compare a file from the result of `differing` with the commit."""
         before = self._before.get(file.path)
         found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
         for target in found.gone:

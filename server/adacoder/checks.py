@@ -68,7 +68,7 @@ _NO_PYTEST = "The examples lack the names that conftest.py adds, because pytest 
 _TOGETHER = 200_000
 """Maximum number of characters that one process parses. A single longer file is also parsed."""
 _MOMENT_SECONDS = 1.0
-"""Seconds for which the interpreter found for a folder is reused. Afterwards the environment may have changed."""
+"""Seconds for which a found interpreter is reused. After that, the environment may have changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Checks:
     async def compare(self, task: Task, before: Target) -> BehaviourDiff:
         """Compare the function of `task` with the earlier version `before`. The inputs come from the examples of both.
 
-        The earlier version runs in its own text of the file.
+        The earlier version runs in the file as it was then.
 
         Raises:
             AdaCoderError: nothing could be run or compared.

@@ -265,7 +265,10 @@ def _is_at(path: Path, known: str) -> bool:
 
 
 def _begun(size: int, like: str) -> hashlib._Hash:
-    """Start to compute git's id for contents of `size` bytes. Use the hash function of the id `like`."""
+    """Start to compute git's id for contents of `size` bytes.
+
+    The length of the id `like` decides between SHA-1 and SHA-256.
+    """
     form = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
     return form(b"blob %d\0" % size, usedforsecurity=False)
 
@@ -309,7 +312,7 @@ def _must_be_a_name(revision: str) -> None:
 
 
 def _real(path: Path) -> Path:
-    """Return the real path. Git stores a link itself, and not the file to which it points."""
+    """Return the real path. Under the name of a link, git stores only the link."""
     return Path(os.path.realpath(path))
 
 

@@ -190,7 +190,7 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Call `work` with the task, to which the examples of the target's class are added.
+        """Add the examples of the target's class to the task, and call `work` with it.
 
         An AdaCoderError becomes an Outcome.
         """
@@ -328,9 +328,9 @@ class Service(Checks):
 
 
 def _of_wish(outcome: Outcome, task: Task) -> list[str]:
-    """Return the note about the user's instructions: they were not checked, or had no effect.
+    """Return a note that the user's instructions were not checked, or had no effect.
 
-    A start candidate other than the current function may follow them, even if no model was asked now.
+    They may have had an effect even if no model was asked: a model may have written the start candidate earlier.
     """
     if not task.wish or not (outcome.edits or outcome.stands):
         return []

@@ -119,7 +119,7 @@ def _rejected(ls: AdaCoderServer, reason: str, place: FunctionPlace | None = Non
 def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
     """Return the answer to a command that starts a job. The job begins after the answer is sent.
 
-    A job sends requests to the client, and some clients leave a request unread that arrives together with an answer. If
+    A job sends requests to the client, and some clients do not read a request that arrives together with an answer. If
     the client cancels the command, the job is cancelled.
     """
     ls.protocol.after_answer(started.begin)

@@ -39,7 +39,10 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
 def workspace_edit(
     snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
 ) -> types.WorkspaceEdit:
-    """Convert edits of a snapshot's module. With `is_bound`, they apply only to the current version of the document."""
+    """Convert edits of a snapshot's module.
+
+    With `is_bound`, they apply only to the snapshot's version of the document.
+    """
     own = (moved(edit, -snapshot.start) for edit in edits)
     ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in own)
     made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

@@ -386,7 +386,7 @@ class Tools:
         return found.target
 
     async def _told(self, opened: OpenFile, outcomes: list[Outcome], then: Mapping[str, str], **more: Any) -> Result:
-        """Return the result for outcomes.
+        """Return the result for the outcomes of checks.
 
         Raises:
             Refusal: the examples could not run, because this machine cannot isolate them.
@@ -394,7 +394,7 @@ class Tools:
         if any(isinstance(each.trouble, IsolationRefused) for each in outcomes):
             raise _no_isolation()
         python = None
-        with suppress(AdaCoderError):  # then the outcomes contain the reason
+        with suppress(AdaCoderError):  # if none is found, the outcomes say why
             python = await _python(opened)
         return await asyncio.to_thread(judged, outcomes, self._place.root, python, then, **more)
 

@@ -65,8 +65,8 @@ with the focus. Clients not listed here are never asked.
 _READS_LATE = ("eglot", "emacs", "")
 """Names of eglot and lsp-mode.
 
-They leave a request that arrives together with an answer unread until more input arrives. Old versions of eglot send no
-name, so a client without a name is treated like eglot.
+If a request arrives together with an answer, they do not read the request until more input arrives. Old versions of
+eglot send no name, so a client without a name is treated like eglot.
 """
 _AFTER_ANSWER = 0.15
 """Seconds between an answer and the next request, for clients in `_READS_LATE`.
@@ -240,8 +240,7 @@ class Configuration:
     display of evidence is updated only when a change is announced. Some editors announce changes only on request, so
     AdaCoder requests it.
 
-    An editor that sent its settings by itself also sends each change. It is not asked before a job, which would only
-    cost time.
+    An editor that sent its settings by itself also sends each change, so it is not asked before a job.
     """
 
     def __init__(self, client: Client) -> None:

@@ -273,7 +273,7 @@ class Protocol(LanguageServerProtocol):
     async def rested(self) -> None:
         """Wait until the client can read a request.
 
-        Some clients leave a request unread that arrives right after an answer.
+        Some clients do not read a request that arrives right after an answer.
         """
         if (left := self._answered_at + self.pause - time.monotonic()) > 0:
             await asyncio.sleep(left)

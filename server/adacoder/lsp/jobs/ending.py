@@ -28,8 +28,7 @@ class Ending:
     kept: bool = False
     """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to review the result first. Then a result that is not inserted is no reason for a warning.
-    """
+    """True if the user asked to review the result first. Then it is no failure if the result was not inserted."""
     closed: str | None = None
     """Name of the edited file, if that file is not open in the editor."""
 

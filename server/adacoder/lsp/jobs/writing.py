@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.08
 """Minimum seconds between two notifications while a reply grows."""
 _TAIL = 4000
-"""Only this many characters at the end of a reply are read."""
+"""Number of characters at the end of a reply that are read."""
 _LINES = 40
 """Maximum number of lines in a notification."""
 

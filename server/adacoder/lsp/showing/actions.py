@@ -37,13 +37,13 @@ class FileState:
     """Ids of running jobs, by qualified name of the function."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """Return the id of the last job on a function, given its qualified name."""
+    """Function that returns the id of the last job on a function, given its qualified name."""
     failing: frozenset[str] = frozenset()
     """Qualified names of the functions that fail their examples in the current text."""
     asking: Mapping[str, Evidence] = field(default_factory=dict)
     """Evidence with an open question, by qualified name of the function."""
     earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
-    """Return the earlier candidates for a function."""
+    """Function that returns the earlier candidates for a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, 
     if failed:
         command = COMMAND + ("generate" if target.is_stub else "fix")
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
-        # The outputs of a candidate that is not in the text must not be written into the text.
+        # Do not offer to write the outputs of a candidate that was not inserted.
         shown = failed if target.qualname in state.failing else ()
         return [fix, generate, *_accepting(snapshot, shown), *_clearing(target.name, failed)]
     unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None

@@ -85,7 +85,7 @@ class Evidence:
     cross_check: CrossCheck | None = None
     """The comparison with a second program, if there was one."""
     question: Difference | None = None
-    """The open question about `cross_check`, if there is one."""
+    """The open question about a different output of the second program, if there is one."""
 
     @property
     def tests(self) -> tuple[int, int]:
@@ -141,7 +141,7 @@ class Placed:
     first: int
     """0-based first line of the function, including decorators."""
     holds: bool
-    """True if the text of the function is still the text of the evidence."""
+    """True if the text of the function is unchanged since the run."""
 
     @property
     def last(self) -> int:
@@ -245,7 +245,7 @@ class EvidenceRoom:
     """Stores the latest evidence for each function in all documents."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
-        """Call `changed` with the URI of each document whose valid evidence has changed."""
+        """Call `changed` with the URI of a document after its valid evidence has changed."""
         self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
         """Evidence by document and qualified name, the oldest first."""

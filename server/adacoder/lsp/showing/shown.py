@@ -110,7 +110,7 @@ class Shown:
         while known is None or time.monotonic() > known.until:
             change = self._change
             found = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
-            if change == self._change:  # otherwise a change was announced during the wait
+            if change == self._change:  # else a setting has changed during the wait
                 self._settings[uri] = known = found
         return known.settings
 
