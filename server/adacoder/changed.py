@@ -1,8 +1,7 @@
 """Check the docstrings that a change since a commit affects.
 
 A change affects a docstring if it changes its code, its examples, or code that it uses. The examples of the commit also
-run on the new code. So nobody can hide a failure by editing or removing an example. `cli/checking.py` shows the
-results.
+run on the new code, so editing or removing an example does not hide a failure. `cli/checking.py` shows the results.
 """
 
 from __future__ import annotations
@@ -318,7 +317,7 @@ def _compared(
 
 
 async def _gone(revision: Revision, absent: dict[Path, str]) -> dict[Path, str]:
-    """Return the files of `absent`, without those that a sparse checkout leaves out."""
+    """Return the files of `absent`. Leave out files that git did not check out (sparse checkout)."""
     left = await revision.not_checked_out() if absent else frozenset()
     return await asyncio.to_thread(_without, absent, left) if left else absent
 

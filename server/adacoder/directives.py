@@ -1,4 +1,4 @@
-"""Read the options of examples: those of doctest, and those that pytest, doctestplus and xdoctest add.
+"""Read the options of examples. Doctest defines most of them, and pytest, doctestplus and xdoctest define others.
 
 A comment such as `# doctest: +ELLIPSIS` is a directive. It switches options on or off for one example.
 """
@@ -68,10 +68,7 @@ class Directives:
     freed: frozenset[str] = frozenset()
     """Packages that the example no longer needs."""
     problem: str = ""
-    """Why a directive cannot be followed, such as `has the unknown option '+X': remove it`.
-
-    Empty if there is no problem.
-    """
+    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
 
     def then(self, later: Directives) -> Directives:
         """Return the combined effect of these directives and `later` directives, which take precedence."""

@@ -1,8 +1,8 @@
 """Define the data types of AdaCoder. All are immutable.
 
-Every package uses these types, so this module does no I/O, reads no clock, and knows nothing of prompts, strategies or
-editors. Offsets count the code points of one text, and the end of a range is exclusive. Line numbers start at 0 unless
-noted otherwise.
+Every package uses these types. So this module does no I/O, reads no clock, and does not depend on prompts, strategies
+or editors. Offsets count the code points of one text, and the end of a range is exclusive. Line numbers start at 0
+unless noted otherwise.
 """
 
 from __future__ import annotations
@@ -70,10 +70,7 @@ class Example:
     needs: frozenset[str] = frozenset()
     """Packages that the example needs, such as `numpy` or `numpy>=2.0`. Without them, the example is skipped."""
     problem: str = ""
-    """Why a directive cannot be followed, such as `has the unknown option '+X': remove it`.
-
-    Empty if there is no problem.
-    """
+    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
     is_block: bool = False
     """True if the source comes from a directive such as `.. testcode::`. Only its printed output is compared."""
     above: int = 0
@@ -235,7 +232,7 @@ class Candidate:
 
 
 class Ended(StrEnum):
-    """Why a model's reply ended."""
+    """Reasons for the end of a model's reply."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -264,7 +261,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How the seconds of a reply were spent."""
+    """The times of a reply, in seconds."""
 
     queue: float = 0.0
     """Seconds of waiting for other requests, which may come from other programs."""
@@ -311,7 +308,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """How the code was isolated while it ran."""
+    """The isolation of a process that ran code."""
 
     level: Level
     by: tuple[str, ...] = ()
@@ -319,7 +316,7 @@ class Isolation:
 
 
 class FailureKind(StrEnum):
-    """Why a candidate failed. The values are part of `--json`."""
+    """Kinds of failure of a candidate. The values are part of `--json`."""
 
     CUT_OFF = "cut_off"
     """The reply broke off, or left parts of the function out."""
@@ -362,7 +359,7 @@ _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROK
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a candidate failed, with the first failed example or test."""
+    """The failure of a candidate, with the first failed example or test."""
 
     kind: FailureKind
     message: str
@@ -440,7 +437,7 @@ class ExampleResult:
     skipped: bool = False
     """True if the module's code skipped the example, as `pytest.importorskip` does. It then does not count."""
     hint: str = ""
-    """Why the example did not match and what to do, as a sentence. Empty if the outputs already show this."""
+    """A sentence that explains why the example did not match. Empty if the outputs already show this."""
 
 
 class ProjectTestStatus(StrEnum):
@@ -504,7 +501,7 @@ class Verdict:
     results: tuple[ExampleResult, ...] = ()
     """Results of the examples that ran, in order. Examples that a directive skips are not included."""
     isolation: Isolation | None = None
-    """How the code was isolated. None if no code had to run."""
+    """The isolation of the run. None if no code had to run."""
     notes: tuple[str, ...] = ()
     """Sentences for the user, such as which statement of the module had to be left out."""
     reachable: Reached = NOTHING
@@ -532,7 +529,7 @@ class Verdict:
 
     @property
     def examples_passed(self) -> int:
-        """Number of examples that passed, among those that count and show an output."""
+        """Number of passed examples. It includes only examples that count and show an output."""
         return sum(result.matched for result in self._counting)
 
     @property
@@ -614,7 +611,7 @@ def further(one: Attempt, other: Attempt) -> Attempt:
 
 
 class Status(StrEnum):
-    """How a request ended."""
+    """The result of a request in one word."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
@@ -720,7 +717,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     """Sentences for the user about the request, such as which model could not be asked."""
     behaviour: BehaviourDiff | None = None
-    """How the candidate differs from the previous function. None if they were not compared."""
+    """The differences from the previous function. None if they were not compared."""
     cross_check: CrossCheck | None = None
     """The comparison with a second program, or None."""
     trouble: AdaCoderError | None = None

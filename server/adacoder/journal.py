@@ -27,7 +27,7 @@ class Asked(Details):
     is_known: bool = False
     """True if the same reply came before."""
     again: str = ""
-    """Why the model was asked again. Empty if it was not."""
+    """The reason for asking the model again. Empty if it was not asked again."""
     unread: bool = False
     """True if the reply was unreadable. Then the Role's default answer was used."""
     designed: tuple[Example, ...] | None = None
@@ -116,7 +116,7 @@ class Waiting:
     """Event: the request waits, for example because another request uses the model."""
 
     message: str
-    """Why the request waits, such as `waiting for the model, 1 ahead`."""
+    """The reason for the wait, such as `waiting for the model, 1 ahead`."""
 
 
 _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())

@@ -18,7 +18,7 @@ _LONGEST_WISH = 500
 
 
 class Mode(StrEnum):
-    """What to do with a function."""
+    """The kind of work on a function."""
 
     GENERATE = "generate"
     """Write the function."""
@@ -47,7 +47,7 @@ class Task:
     others: tuple[Candidate, ...] = ()
     """Earlier candidates, from which the new one must differ."""
     goal: str = ""
-    """Name of a failing test that must pass. Empty if there is no such test."""
+    """Name of a failing test that must pass. Empty if the task is not for a test."""
     wish: str = ""
     """Instructions of the user for this function, such as `use bisect`.
 

@@ -199,7 +199,7 @@ class Snapshot:
         return Project(self.folder, self.overlays)
 
     def same_as(self, other: Snapshot) -> bool:
-        """Return whether a Verdict for one of the snapshots also holds for the other."""
+        """Return whether a Verdict on one snapshot is also valid for the other."""
         mine, theirs = ((each.text, each.cells, each.overlays) for each in (self, other))
         return mine == theirs
 

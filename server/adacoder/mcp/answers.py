@@ -204,7 +204,7 @@ def _python(python: Choice) -> Result:
 
 
 def with_altered(result: Result, altered: Altered) -> Result:
-    """Add a note to the result for one function if its examples differ from those in HEAD."""
+    """Add a note to the result for one function if HEAD has other examples."""
     match result:
         case {"functions": [dict() as told]} if altered:
             then = f"{result['next']} {EXAMPLES_DIFFER}"

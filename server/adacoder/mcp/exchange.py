@@ -212,7 +212,10 @@ class AgentExchange:
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
     def _resume(self, number: Id, params: Object) -> bool:
-        """Continue a call that the client repeats with the user's answer. Return False if there is no such call."""
+        """Continue a call that the client repeats with the user's answer.
+
+        Return False if no call waits for an answer.
+        """
         key, answers = params.get("requestState"), params.get("inputResponses")
         question = self._asked.get(key) if isinstance(key, str) else None
         if question is None or question.call.number is not None or not question.call.repeats(params):

@@ -88,7 +88,7 @@ class InPlace:
     candidate: Candidate
     outcome: Outcome
     altered: Altered
-    """How the file's examples differ from those in HEAD."""
+    """The differences between the file's examples and the examples in HEAD."""
 
 
 class Tools:

@@ -78,7 +78,7 @@ class Workplace:
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
-            # No link is followed here. So nobody can replace the file by a link to a file outside of the root.
+            # No link is followed here, so a file cannot be replaced by a link to the outside.
             file = decoded(real, self._access().read(real, most=LONGEST))
         except (AccessDenied, TargetError, OSError):
             message = f"'{path}' is not a readable file with Python text."

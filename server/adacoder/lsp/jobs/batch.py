@@ -143,7 +143,10 @@ class _FailingTest(Batch):
     test: str = ""
     """Name of the test, with its path in the project."""
     reasons: list[str] = field(default_factory=list)
-    """Why each function was tried, in order. Sentences about functions that cannot be fixed follow at the end."""
+    """The reason for trying each function, in order.
+
+    Sentences about functions that cannot be fixed follow at the end.
+    """
 
     @property
     def target(self) -> str:

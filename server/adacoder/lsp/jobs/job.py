@@ -116,7 +116,7 @@ class Job(Activity):
     start: Candidate | None = None
     """Candidate that AdaCoder has chosen. It is evaluated first."""
     goal: str = ""
-    """Name of the failing test that the job must make pass. Empty if there is no such test."""
+    """Name of the failing test that the job must make pass. Empty if the job is not for a test."""
     wish: str | None = None
     """The user's instructions for the function. If None, the latest instructions for this function apply."""
     relay: Callable[[str], None] | None = None
@@ -453,10 +453,10 @@ async def after_edit(client: Client, before: Snapshot) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How to treat the result of a job: insert it, keep it, or drop it."""
+    """A decision on the result of a job: insert it, keep it, or drop it."""
 
     ending: Ending
-    """How the job ends if nothing is inserted. The Outcome in it has the edits to insert."""
+    """The end of the job if nothing is inserted. Its Outcome contains the edits to insert."""
     keeps: KeptResult | None = None
     """The result to keep. A result to insert is also kept, in case the insertion fails."""
     inserts: bool = False

@@ -31,7 +31,7 @@ _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is known about the functions of a file, apart from its text."""
+    """Facts about the functions of a file that its text does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
     """Ids of running jobs, by qualified name of the function."""
