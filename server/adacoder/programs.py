@@ -33,7 +33,7 @@ class _Loop(asyncio.SelectorEventLoop):
     def _write_to_self(self) -> None:
         waking = self._csock  # another thread may close the loop at the same time
         if waking is not None:
-            with suppress(OSError):  # the socket is closed, or full, and then the loop wakes anyway
+            with suppress(OSError):  # the socket is closed, or its buffer is full and wakes the loop
                 os.write(waking.fileno(), b"\0")
 
 

@@ -89,7 +89,7 @@ def _is_null_device(descriptor: int) -> bool:
 
 
 class _Writer:
-    """Writes to the client, and ignores errors if the client is gone. The server ends when stdin ends."""
+    """Writes to the client. Errors are ignored: if the client is gone, stdin also ends, and then the server ends."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -168,7 +168,7 @@ def of_file(file: Result, then: Mapping[str, str]) -> Result:
 def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
     """Return the entry for a file as a whole.
 
-    The `kind` `not_run` is also the verdict. With any other kind, the verdict is `failed`.
+    Its verdict is `failed`, except for the `kind` `not_run`, which is a verdict itself.
     """
     verdict = kind if kind == "not_run" else "failed"
     failure: Result = {"kind": kind, "error": shown(why)}

@@ -31,7 +31,7 @@ _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Facts about the functions of a file that its text does not show."""
+    """Facts about the functions of a file that the text of the file does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
     """Ids of running jobs, by qualified name of the function."""

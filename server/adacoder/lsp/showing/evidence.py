@@ -3,7 +3,7 @@
 All displays read the evidence from here. When a document changes, this module compares lines to find each function and
 to see if its text is the same. If an earlier text returns, for example by an undo, its evidence is valid again.
 
-`Results` stores the ends of jobs instead. Evidence can also come from a check on save, and it may outlive its job.
+This store is separate from `Results`, because a check on save has evidence without a job.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Placed:
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:
-        """Return the current line of an example. `line` is the line in its Example."""
+        """Return the current line of an example, from the `line` of its Example."""
         return self.first + line - self.evidence.examples_from
 
     def line_of_code(self, number: int) -> int:
@@ -472,7 +472,7 @@ def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
         return False  # a decorator was added
     depth = indent_width(indent_of(own[0]))
     after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
-    return not after or indent_width(indent_of(after)) <= depth  # otherwise the body is longer now
+    return not after or indent_width(indent_of(after)) <= depth  # else new lines belong to the body
 
 
 def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
