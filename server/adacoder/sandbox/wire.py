@@ -24,7 +24,7 @@ from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from adacoder.sandbox.program import Program
 
