@@ -1,6 +1,6 @@
-"""Entry point: `adacoder serve` starts the language server, and other arguments run the command line.
+"""Entry point: `adacoder serve` starts the language server, and all other arguments run the command line.
 
-Only this module imports both. For a quick start, `serve` loads no library of the command line.
+`serve` must start fast, so it imports nothing that only the command line needs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _STDIO = ["--stdio"]
-"""Option that some editors add. It has no effect, because the server always uses stdin and stdout."""
+"""Option that some editors add to every server. It has no effect: AdaCoder always uses stdin and stdout."""
 _WHILE_IMPORTING = 5000
-"""Threshold of the garbage collector while the server is imported. The collector runs only a fifth as often as usual,
-because an editor waits. This takes no more memory, but no collection at all would take ten megabytes more.
+"""Threshold of the garbage collector while the server is imported.
+
+An editor waits for these imports, so the collector runs only a fifth as often as usual. This needs no more memory.
+Without any collection, the server would need ten megabytes more.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `adacoder` with `argv`, by default the arguments of the process. Return the exit code."""
+    """Run `adacoder`. Return the exit code.
+
+    `argv` is the list of arguments. If it is None, the arguments of the process are used.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         _end_in_good_order()
@@ -58,7 +63,10 @@ def _serve_agent(root: Path | None, told: Path | None, values: Mapping[str, obje
 
 
 def _end_without_traceback() -> None:
-    """Let signals end the process at once. All work is done, and Python would print a traceback during shutdown."""
+    """Let a signal end the process at once.
+
+    The work is done, and Python would print a traceback during its shutdown.
+    """
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -66,25 +74,31 @@ def _end_without_traceback() -> None:
 
 
 def _end_in_good_order() -> None:
-    """Make SIGTERM act like Ctrl-C: cancel running work and clean up. Only the main thread may set a handler."""
+    """Make SIGTERM act like Ctrl-C: cancel the running work and clean up.
+
+    Only the main thread may set a signal handler.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Call the handler of SIGINT. If SIGINT is ignored, as in a shell's background jobs, raise KeyboardInterrupt."""
+    """Act on SIGTERM as on SIGINT.
+
+    A shell lets its background jobs ignore SIGINT. For them, raise KeyboardInterrupt.
+    """
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 
 
 def _show_visibly() -> None:
-    """Escape control characters in everything that this process prints, including tracebacks and logs."""
+    """Escape control characters in everything that this process prints."""
     from adacoder.visible import Visible
 
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            # Write characters that the stream's encoding lacks as escapes.
+            # Escape characters that the stream cannot encode.
             stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, Visible(stream))
 

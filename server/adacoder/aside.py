@@ -1,11 +1,10 @@
-"""Run work off the event loop, for work whose duration grows with the length of a text.
+"""Keep long computations off the event loop, such as parsing a long text.
 
-The command line runs this work in a thread. The language server runs it in a second process, because an editor waits
-for its answers, and a thread would block them: while Python parses a text, or frees the syntax tree, no other thread
-runs. For a module of 5,000 lines, this takes 100 ms. The process starts with the first call and ends with the server.
+The command line runs them in a thread. The language server runs them in a second process, because an editor waits for
+its answers. A thread would block the server while Python parses a text or frees the syntax tree. For a module of 5,000
+lines, this takes 100 ms. The process starts with the first call and ends with the server.
 
-Both the thread and the process make one call at a time, in order. So two calls never parse the same text at once, and
-all calls share the functions' caches.
+Calls run one at a time, in order. So no text is parsed twice at once, and calls can use each other's cached results.
 """
 
 from __future__ import annotations
@@ -32,15 +31,14 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""The program of the second process. Its arguments are the `sys.path` of this process."""
+"""Program of the second process. Its arguments become the `sys.path` of that process."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
     """Call `work` with `arguments` off the event loop, and return its result.
 
-    `work` must be a module-level function that neither has side effects nor changes its arguments, because it may run
-    in another process.
+    `work` may run in another process. So it must be a module-level function without side effects.
     """
     helper = _helper.get()
     if helper is None:
@@ -51,7 +49,7 @@ async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
 
 @asynccontextmanager
 async def in_a_process() -> AsyncIterator[None]:
-    """Make `aside` use a second process in the `async with` block, and in tasks started there."""
+    """Make `aside` use a second process. This applies to the `async with` block, and to tasks started in it."""
     helper = _Helper()
     token = _helper.set(helper)
     try:
@@ -62,18 +60,18 @@ async def in_a_process() -> AsyncIterator[None]:
 
 
 class BrokenError(Exception):
-    """The second process ended in the middle of its work."""
+    """The second process ended while it worked."""
 
 
 class _Helper:
-    """The client of the second process."""
+    """Starts the second process and sends calls to it."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Call `work` in the second process. A cancellation kills the process, and the next call starts a new one."""
+        """Call `work` in the second process. A cancellation kills the process, and the next call starts another."""
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -102,7 +100,7 @@ class _Helper:
         return await stdout.readexactly(length)
 
     async def end(self) -> None:
-        """Kill the process if there is one."""
+        """Kill the process, if it runs."""
         process, self._process = self._process, None
         if process is not None:
             if process.returncode is None:
@@ -111,19 +109,19 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. After a cancellation, wait until the process has started, then kill it."""
+    """Start the second process. If this is cancelled, kill the process."""
     start = starting(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C must reach only the server, which then ends this process
+            start_new_session=True,  # Ctrl-C must not reach this process. The server ends it.
         )
     )
     try:
         return await asyncio.shield(start)
     except asyncio.CancelledError:
-        with suppress(OSError):  # It may not have started, or it may have ended.
+        with suppress(OSError):  # the process did not start, or has already ended
             process = await start
             process.kill()
             await process.wait()
@@ -134,9 +132,9 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer requests from stdin until stdin is closed, at the latest when the parent process ends."""
+    """Answer calls from stdin until stdin is closed."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # send printed text to stderr, because stdout has the answers
+    os.dup2(2, 1)  # stdout carries the answers, so `print` must write to stderr
     while header := asked.read(_LENGTH.size):
         (length,) = _LENGTH.unpack(header)
         work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program
@@ -149,5 +147,5 @@ def _done(work: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, work(*arguments)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        error.add_note(traceback.format_exc())  # pickling drops the traceback
+        error.add_note(traceback.format_exc())  # pickling would lose the traceback
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)

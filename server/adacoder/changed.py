@@ -1,7 +1,7 @@
-"""Check the docstrings that a change since a commit concerns: their code, their examples, or code that they use.
+"""Check the docstrings that a change since a commit affects.
 
-The earlier examples also run on the new code. So removing or editing an example does not hide that the code fails it.
-This module shows nothing. `cli/checking.py` puts the results into words.
+A change affects a docstring if it changes its code, its examples, or code that it uses. The examples of the commit also
+run on the new code, so editing or removing an example does not hide a failure. `cli/checking.py` shows the results.
 """
 
 from __future__ import annotations
@@ -30,58 +30,63 @@ from adacoder.task import Task
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED})
 _SUBMODULE = "Skipped, because a submodule is a repository of its own: name it to check it."
 _OF_EXAMPLES = ("exclude", "hide", "doctest_options", "doctest_setup", "env", "timeout", "tests")
-"""Settings of a project that change which examples run, or how."""
+"""Settings of a project that decide which examples run, or how."""
 _CONFTEST = ("collect_ignore", "doctest_namespace")
-"""Names with which a `conftest.py` changes which examples run, or how."""
+"""Names in a `conftest.py` that decide which examples run, or how."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weakened:
-    """A change after which the examples prove less than before."""
+    """A change that makes the examples prove less than before."""
 
     path: Path
     what: str
-    """One sentence."""
+    """One sentence that describes the change."""
 
 
 class Changed:
-    """Finds and checks what changed since a commit."""
+    """Finds and checks the docstrings that changed since a commit."""
 
     def __init__(self, base: str | None = None, *, reaches: bool = True, keeps: bool = False) -> None:
-        """Args:
-        base: the commit to compare with, as in `revision_of`; None for HEAD.
-        reaches: True to also check the docstrings that use something in their file that changed.
-        keeps: True to fail if an earlier example was removed, edited or left out and does not pass now.
+        """Choose the commit and the checks.
+
+        Args:
+            base: the commit to compare with, as in `revision_of`. If None, HEAD.
+            reaches: True to also check a docstring whose own code is unchanged, but uses changed code in the same file.
+            keeps: True to fail if an example was removed, edited or left out, and the new code does not pass it.
         """
         self._base = base
         self._name = base or "HEAD"
         self._reaches = reaches
         self.keeps = keeps
         self._revisions: dict[Path, Revision] = {}
-        """The revisions, by the top folder of their repository."""
+        """The commit in each repository, by the top folder of the repository."""
         self._before: dict[Path, str | None] = {}
-        """The earlier texts of files that differ; None for a file that is new, or whose earlier text is unreadable."""
+        """Texts of the commit for the files that differ. None for a new file, and for a file that is not text."""
         self._weakened: dict[Weakened, None] = {}
         self._gone: list[tuple[Weakened, Target, frozenset[str]]] = []
-        """Docstrings that are gone, each with the names that its file defines now."""
+        """Docstrings that no longer exist, each with the names that its file now defines."""
         self._new: list[Target] = []
-        """New docstrings whose examples all pass, or with which the check fails."""
+        """New docstrings whose examples passed or failed. Each of them may be an earlier docstring that was renamed."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
-        """The earlier texts of all Python files that differ, by workspace."""
+        """Texts of the commit for all Python files that differ, by workspace."""
         self._same_data: dict[Path, bool] = {}
-        """Workspaces, each with True if its files other than Python files are as in the commit."""
+        """For each workspace, True if all its files that are not Python are unchanged."""
         self._reading = asyncio.Lock()
         self.skipped: dict[Path, str] = {}
-        """Folders and other places of which files were left out, each with one sentence."""
+        """Folders and files that were left out, each with the reason as a sentence."""
 
     @property
     def since(self) -> str:
-        """The commits in words, such as `HEAD (1a2b3c4)`."""
+        """The commit for messages, such as `HEAD (1a2b3c4)`."""
         known = dict.fromkeys(f"{each.name} ({each.commit[:7]})" for each in self._revisions.values())
         return ", ".join(known)
 
     async def weakened(self) -> Sequence[Weakened]:
-        """Return the changes after which the examples prove less. A new docstring may have the examples of another."""
+        """Return the changes that make the examples prove less.
+
+        A docstring that was only renamed is not included.
+        """
 
         def lost() -> list[Weakened]:
             return [
@@ -93,12 +98,14 @@ class Changed:
         return list(dict.fromkeys([*self._weakened, *await asyncio.to_thread(lost)]))
 
     async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
-        """Return the differing files among `files`. Note other files of the commit that are gone or left out.
+        """Return the `files` that differ from the commit.
+
+        This also finds files that are gone or left out, and changed settings. See `weakened` and `skipped`.
 
         Args:
             top: the folder or file to check.
             files: the files that a check of `top` reads.
-            suffixes: the suffixes of the files that count.
+            suffixes: the file suffixes to consider.
 
         Raises:
             TargetError: the commit cannot be read.
@@ -130,10 +137,10 @@ class Changed:
         return self._revisions[top]
 
     async def _left_out(self, path: Path, place: str) -> None:
-        """Note the examples of a file that is gone, or that the check no longer reads."""
+        """Store the examples of a file that was removed, or that the check no longer reads."""
         here = await asyncio.to_thread(os.path.lexists, path)
         if here and is_never_own(Path(place).parts):
-            return  # it was never checked
+            return  # the check did not read it before either
         for target in (await aside(file_changes, self._before[path], None, path, path.parent, False, False)).gone:
             what = "is no longer checked, with" if here else "was removed with its file and"
             weakened = Weakened(path, f"{target.name} {what} {_counted(target)}.")
@@ -155,7 +162,7 @@ class Changed:
         self._weakened[Weakened(path, what)] = None
 
     async def compare(self, file: SourceFile, folder: Path, *, every_function: bool) -> FileChanges:
-        """Return the changes of a file that `differing` has returned."""
+        """Compare a file from the result of `differing` with the commit."""
         before = self._before.get(file.path)
         found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
         for target in found.gone:
@@ -166,9 +173,9 @@ class Changed:
     async def check(
         self, checks: Checks, task: Task, change: Change, *, covers: bool = False, tested: bool = False
     ) -> tuple[Outcome, ChangeResult]:
-        """Check a docstring, and run the earlier examples and the earlier code as well.
+        """Check a docstring, and also run its earlier examples and its earlier code.
 
-        `covers` and `tested` are as in `Checks.check`.
+        See `Checks.check` for `covers` and `tested`.
         """
         outcome = await checks.check(task, change.now.unreadable, once=True, covers=covers, tested=tested)
         if outcome.status is Status.ERROR:
@@ -190,9 +197,10 @@ class Changed:
     async def _lost(
         self, checks: Checks, task: Task, change: Change, outcome: Outcome, *, tested: bool
     ) -> tuple[Example, ...]:
-        """Run the earlier examples on the current code. Return the examples that do not pass.
+        """Run the earlier examples on the current code. Return the examples that fail.
 
-        If they prove nothing now, but proved something before, all that show an output are lost.
+        If the docstring proved something before and now proves nothing, return all earlier examples that show an
+        output.
         """
         if change.before is None or not (change.altered or outcome.status is Status.UNVERIFIED):
             return ()
@@ -204,14 +212,14 @@ class Changed:
         return not_passed(found) if is_proof else tuple(each for each in found.target.examples if each.has_want)
 
     async def _has_same_data(self, folder: Path) -> bool:
-        """Return whether the other files of the commit are unchanged, because the earlier code runs with them."""
+        """Return whether all files that are not Python are unchanged. The earlier code may need them as they were."""
         async with self._reading:
             if folder not in self._same_data:
                 self._same_data[folder] = await asyncio.to_thread(_is_same_data, await self._revision(folder), folder)
         return self._same_data[folder]
 
     async def _texts(self, folder: Path) -> dict[Path, str | None]:
-        """Return the earlier texts of all Python files in `folder` that differ; None for a new file."""
+        """Return the commit's texts of all Python files in `folder` that differ. The text of a new file is None."""
         revision = await self._revision(folder)
         files = await asyncio.to_thread(lambda: list(python_files(folder)))
         differ, absent, _ = await asyncio.to_thread(_compared, revision, folder, files, {".py"})
@@ -220,9 +228,9 @@ class Changed:
         return {path: _decoded(path, contents.get(place)) for path, place in places.items()}
 
     async def _earlier(self, checks: Checks, task: Task, before: Target, *, tested: bool) -> Outcome:
-        """Check the earlier version of a docstring, with the earlier texts of all files that differ.
+        """Check the earlier version of a docstring, with the commit's texts of all files that differ.
 
-        New files are hidden, because one could replace a module that the earlier code imports.
+        New files are hidden, because the earlier code could import one of them by mistake.
         """
         folder, settings = task.project.folder, task.settings
         async with self._reading:
@@ -235,14 +243,14 @@ class Changed:
 
 
 def not_passed(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that did not pass. Examples that are skipped and show no output do not count."""
+    """Return the examples that did not pass. Skipped examples without an output do not count."""
     passed = _passed(outcome)
     examples = (each for each in outcome.target.examples if each.has_want or not each.skipped)
     return tuple(each for each in examples if each not in passed)
 
 
 def notes(found: ChangeResult, since: str) -> list[str]:
-    """Return the sentences about a change, for people."""
+    """Return sentences for the user about a change."""
     altered, told = found.altered, []
     parts = [(altered.removed, "removed"), (altered.edited, "edited")]
     counts = ", ".join(f"{counted(len(examples), 'example')} {what}" for examples, what in parts if examples)
@@ -268,7 +276,7 @@ def _counted(target: Target) -> str:
 
 
 def _inside(revision: Revision, top: Path) -> list[str]:
-    """Return the paths of the commit's files in the folder `top`, or of the file `top`."""
+    """Return the paths of the commit's files below `top`, which may also be a file."""
     is_folder = _folder(top) == top
     below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     return [place for place in revision.files if (place.startswith(below) if is_folder else place == below)]
@@ -290,9 +298,10 @@ def _brief(example: Example) -> str:
 def _compared(
     revision: Revision, top: Path, files: Sequence[Path], suffixes: Collection[str]
 ) -> tuple[list[Path], dict[Path, str], list[Path]]:
-    """Return the `files` that differ, other files of the commit that differ or are gone, and files with settings.
+    """Compare files with the commit. Return three collections of paths.
 
-    The other files have their paths in the commit.
+    The first has the `files` that differ. The second has other files of the commit that differ or are gone, with their
+    paths in the commit. The third has files with settings that differ.
     """
     known = {revision.place(each): each for each in files}
     differ = [each for each in files if revision.submodule(each) is None and revision.differs(each)]
@@ -308,7 +317,7 @@ def _compared(
 
 
 async def _gone(revision: Revision, absent: dict[Path, str]) -> dict[Path, str]:
-    """Return the files of `absent` that a sparse checkout does not leave out."""
+    """Return the files of `absent`. Leave out files that git did not check out (sparse checkout)."""
     left = await revision.not_checked_out() if absent else frozenset()
     return await asyncio.to_thread(_without, absent, left) if left else absent
 
@@ -323,7 +332,7 @@ def _above(path: Path, revision: Revision) -> Iterable[Path]:
 
 
 def _access(revision: Revision) -> Access:
-    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # its settings are read even if it has a secret
+    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # read its settings even if it contains a secret
 
 
 def _text(path: Path, access: Access) -> str:
@@ -339,14 +348,13 @@ def _settings(text: str, path: Path) -> Settings:
 
 
 def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool:
-    """Return whether each example that fails now, or is lost, also failed before."""
+    """Return whether every example that now fails, or is lost, also failed before."""
     if before.status not in _FAILED:
         return False
     return {(each.source, each.want) for each in lost} | _failing(now) <= _failing(before)
 
 
 def _passes(outcome: Outcome) -> bool:
-    """Return whether all examples passed, and none was skipped."""
     return _passed(outcome).issuperset(outcome.target.examples)
 
 
@@ -355,9 +363,9 @@ def _passed(outcome: Outcome) -> set[Example]:
 
 
 def _failing(outcome: Outcome) -> set[tuple[str, str]]:
-    """Return the source and the output of each example that failed or did not run, and the names of failed tests.
+    """Identify everything that failed: examples by source and expected output, tests by name.
 
-    A failure may have no example.
+    A failure outside of all examples is identified by its kind and message.
     """
     verdict = outcome.verdict
     if outcome.status not in _FAILED or verdict is None:

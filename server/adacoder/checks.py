@@ -1,6 +1,6 @@
-"""Run the examples of docstrings on the code as it is, without a model.
+"""Run the examples of docstrings without a model.
 
-This module is separate from `service`, so that a check need not import the modules that read a model's replies.
+`service` imports the code that reads a model's replies. A check does not need it, so it starts faster with this module.
 """
 
 from __future__ import annotations
@@ -57,34 +57,34 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Statement that compiles a text without running it, and prints the line and the message of a syntax error."""
+"""Statement that compiles a text without running it. It prints the line and the message of a syntax error."""
 _IGNORED = """print(__import__("json").dumps([
     None if names is None else [str(name)[:300] for name in names]
     for names in map(globals().get, ("collect_ignore", "collect_ignore_glob"))
 ]))
 """
-"""Statement that prints the files that a `conftest.py` leaves out."""
+"""Statement that prints the settings in a `conftest.py` that leave files out."""
 _NO_PYTEST = "The examples lack the names that conftest.py adds, because pytest is not installed: install it."
 _TOGETHER = 200_000
-"""Maximum number of characters that one process parses, unless a single file is longer."""
+"""Maximum number of characters that one process parses. A single longer file is also parsed."""
 _MOMENT_SECONDS = 1.0
-"""Seconds until the interpreter of a folder is searched again, because the environment may have changed."""
+"""Seconds for which a found interpreter is reused. After that, the environment may have changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewOutputs:
-    """The actual outputs of examples that failed."""
+    """The actual outputs of failed examples, as edits of the text."""
 
     edits: tuple[Edit, ...]
-    """Edits that write the outputs into the text."""
+    """Edits that replace the expected outputs."""
     changing: tuple[Example, ...] = ()
-    """Examples whose output changes when they run again. Their outputs are not written."""
+    """Examples whose output differs from run to run. It is not written into the text."""
     refused: tuple[Example, ...] = ()
-    """Examples whose output the text cannot hold."""
+    """Examples whose output cannot be written as an expected output."""
 
 
 class Checks:
-    """Runs checks. Warm processes of a check stay open for later checks; `close` ends them."""
+    """Runs checks. Processes stay ready for later checks until `close` is called."""
 
     def __init__(self) -> None:
         self._hosts: dict[tuple[object, ...], Host] = {}
@@ -92,13 +92,16 @@ class Checks:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that may be read, each with its workspace and the user's wishes on private files."""
+        """Files that may be read. Each entry has the file, its workspace, and the user's settings for private files."""
         self._with_names: dict[tuple[Interpreter, Path], tuple[bool, str]] = {}
-        """Folders of files, each with True if fixtures of pytest add names to the examples of its files, and a note."""
+        """For each interpreter and folder:
+
+        True if pytest fixtures add names to the examples, and a note for the user.
+        """
         self._ignored: dict[Path, Ignored] = {}
-        """Files that are left out, by the `conftest.py` that was run."""
+        """Files that a `conftest.py` leaves out, by the path of the `conftest.py`."""
         self._preparing = asyncio.Lock()
-        """Held while a check is prepared, so that an earlier check never waits for a later one."""
+        """Held while a check is prepared, so that checks start in the order of the calls."""
 
     async def check(
         self,
@@ -109,16 +112,16 @@ class Checks:
         covers: bool = False,
         tested: bool = False,
     ) -> Outcome:
-        """Run the examples of a docstring on the current text. An example that fails in doctest also fails here.
+        """Run the examples of a docstring on the current code. An example that fails in doctest also fails here.
 
-        A function is `verified` only if an example runs it and shows an output.
+        A function is `verified` only if it was run by an example that shows an output.
 
         Args:
             task: the task, whose target has the docstring.
             unreadable: the error if doctest cannot read the examples.
-            once: True if the project's files do not change any more, so that each module is imported only once.
-            covers: True to run passing examples again, and to report the code that no example reached.
-            tested: True to also run the project's tests that run the function.
+            once: True if the project's files no longer change, so each module is imported only once.
+            covers: True to report the code that no example reached. Examples that pass then run twice.
+            tested: True to also run the project's tests of the function.
         """
         target, journal = task.target, task.journal
         journal.begin_round()
@@ -140,14 +143,14 @@ class Checks:
         return with_evidence(outcome, task)
 
     async def compare(self, task: Task, before: Target) -> BehaviourDiff:
-        """Compare the function of `task` with the earlier version `before`, on inputs from the examples of both.
+        """Compare the function of `task` with the earlier version `before`. The inputs come from the examples of both.
 
-        The earlier version runs in the earlier text of its file.
+        The earlier version runs in the file as it was then.
 
         Raises:
             AdaCoderError: nothing could be run or compared.
         """
-        from adacoder.agents.behaviour import compare  # a large import that `check` alone does not need
+        from adacoder.agents.behaviour import compare  # importing this is slow, and `check` does not need it
 
         await asyncio.to_thread(task.require_access)
         evaluator = await self._evaluator(task)
@@ -158,12 +161,12 @@ class Checks:
         return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
 
     async def new_outputs(self, task: Task, earlier: Outcome, only: Example | None = None) -> NewOutputs:
-        """Check a docstring again, in new processes, and return edits that write outputs which did not change.
+        """Check a docstring again. Return edits that insert the actual outputs, if both checks gave the same outputs.
 
         Args:
             task: as in `check`.
-            earlier: the Outcome of a check by another instance.
-            only: the example whose output is wanted; None for all examples.
+            earlier: the Outcome of a check by another instance, so that other processes are used.
+            only: the example to change. If None, all examples.
         """
         before, now = (
             outputs(each.verdict.results if each.verdict else ()) for each in (earlier, await self.check(task))
@@ -174,14 +177,15 @@ class Checks:
         return NewOutputs(tuple(edits), tuple(each for each in asked if each not in stable), tuple(refused))
 
     async def unparsed(self, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-        """Find the files that do not parse. The user's interpreter compiles them, but does not run them.
+        """Find the files that do not parse. The user's interpreter compiles them, and does not run them.
 
         Args:
             texts: the whole texts of the files, by path.
             settings: as in a Task.
             project: as in a Task.
 
-        Returns: the files that do not parse or may not be read, each with a sentence that says why.
+        Returns:
+            The files that do not parse or may not be read, each with the reason as a sentence.
 
         Raises:
             AdaCoderError: the interpreter cannot run.
@@ -204,7 +208,7 @@ class Checks:
         return found
 
     async def ignored(self, conftest: Path, text: str, settings: Settings, project: Project) -> Ignored:
-        """Run a `conftest.py` once, and return the files that it leaves out.
+        """Run a `conftest.py` and return the files that it leaves out. Later calls return the same result.
 
         Raises:
             AdaCoderError: the interpreter cannot run.
@@ -218,7 +222,10 @@ class Checks:
         return self._ignored[conftest]
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start a process for a module while its examples are still being read. Errors are left for `check`."""
+        """Start a process for a module while its examples are still being read.
+
+        Errors are ignored, because `check` reports them.
+        """
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             access = Access.around(module, project.folder, settings.wishes)
@@ -226,7 +233,7 @@ class Checks:
             await self._host(interpreter, settings, project).begin(module, document)
 
     async def interpreter(self, task: Task) -> Interpreter:
-        """Find the user's interpreter for a task.
+        """Find the interpreter that runs the examples of a task.
 
         Raises:
             AdaCoderError: the workspace is not trusted, or there is no interpreter.
@@ -234,7 +241,7 @@ class Checks:
         return await self._interpreter_for(task.target.module, task.settings, task.project)
 
     async def close(self) -> None:
-        """End all warm processes."""
+        """End all processes."""
         hosts = list(self._hosts.values())
         self._hosts.clear()
         self._tests.clear()
@@ -265,9 +272,9 @@ class Checks:
     async def _document(
         self, module: Module, interpreter: Interpreter, access: Access, project: Project, *, once: bool
     ) -> tuple[Path | None, str]:
-        """Return the file of `module` if fixtures add names to its examples, and pytest is installed; else None.
+        """Return the file of `module` if pytest must provide names for its examples. Otherwise return None.
 
-        Also return a note if pytest is missing.
+        If pytest is needed but missing, also return a note for the user.
         """
         key = interpreter, module.path.parent
         if not once or key not in self._with_names:
@@ -297,7 +304,7 @@ class Checks:
         return self._hosts[key]
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Find the interpreter in a thread, because `find` examines many files. Reuse a recent result."""
+        """Find the interpreter, or reuse a recent result. The search examines many files, so it runs in a thread."""
         if not settings.trusted:
             trust = Remedy("trust", "trust it in the editor")
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: ", trust, ".")
@@ -310,7 +317,7 @@ class Checks:
 
 
 def _ignored(conftest: Path, verdict: Verdict) -> Ignored:
-    """Read what `_IGNORED` has printed."""
+    """Read the output of `_IGNORED`."""
     with suppress(ValueError):
         match read_json("".join(result.got for result in verdict.results)):
             case [list() | None as names, list() | None as patterns]:
@@ -324,7 +331,7 @@ def _texts(values: Sequence[JSON] | None) -> tuple[str, ...] | None:
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
-    """Split `texts` into parts of limited length. Each part is parsed by one process."""
+    """Split `texts` into groups of limited size. One process parses each group."""
     piece: dict[Path, str] = {}
     for path, text in texts.items():
         if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
@@ -336,7 +343,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """Return the texts that do not parse, as `Checks.unparsed` does. One process parses all of them."""
+    """Return the texts that do not parse, each with the reason. One process parses all of them."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)
@@ -357,5 +364,5 @@ async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, p
 
 
 def with_evidence(outcome: Outcome, task: Task) -> Outcome:
-    """Return `outcome` with the steps and the seconds from the journal of `task`."""
+    """Add the steps and the duration of a task to its Outcome."""
     return replace(outcome, steps=task.journal.steps, seconds=task.journal.seconds)

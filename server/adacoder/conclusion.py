@@ -10,10 +10,11 @@ from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, ProjectTest
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn an attempt into an Outcome. Only this function decides that a function is `verified`.
 
-    This needs at least one Example that shows an output, or one test of the project, that was observed to run the
-    target. All such Examples and tests must pass, without memorised answers, and every Example that is not skipped must
-    have a result. A test that passes only at the second try leaves doubt. For a class or a module,
-    any Example that passes is enough, whatever code it ran.
+    At least one example that shows an output, or one test of the project, must have run the function. All such examples
+    and tests must pass, and every example needs a result or a directive to skip it. A candidate that memorised its
+    answers, and a test that passed only at the second try, leave the function unverified.
+
+    For a class or a module, any example that passes is enough, whatever code it ran.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
@@ -39,10 +40,10 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn a check of the current text into an Outcome, as `conclude` does, with two exceptions.
+    """Turn a check of the current text into an Outcome, as `conclude` does.
 
-    If the file does not parse, the status is `error`. If isolation denies a resource to an example, the status is
-    `denied`, because this does not show that the code is wrong.
+    There are two differences. If the file does not parse, the status is `error`. If an example needs something that
+    isolation denies, the status is `denied`, because the code may still be right.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

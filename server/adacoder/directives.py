@@ -1,4 +1,4 @@
-"""The options of examples: the options of doctest, and options that pytest, doctestplus and xdoctest have added.
+"""Read the options of examples. Doctest defines most of them, and pytest, doctestplus and xdoctest define others.
 
 A comment such as `# doctest: +ELLIPSIS` is a directive. It switches options on or off for one example.
 """
@@ -12,19 +12,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 NUMBER = doctest.register_optionflag("NUMBER")
-"""Numbers match to the precision with which the example writes them, as in pytest."""
+"""Compare numbers only to the precision of the expected output, as pytest does."""
 FLOAT_CMP = doctest.register_optionflag("FLOAT_CMP")
-"""Numbers match to a relative precision of 1e-5, and white space does not matter, as in doctestplus."""
+"""Compare numbers with a relative tolerance of 1e-5, and ignore white space, as doctestplus does."""
 ALLOW_UNICODE = doctest.register_optionflag("ALLOW_UNICODE")
-"""`u` before a string does not matter, as in pytest."""
+"""Ignore a `u` before a string, as pytest does."""
 ALLOW_BYTES = doctest.register_optionflag("ALLOW_BYTES")
-"""`b` before a string does not matter, as in pytest."""
+"""Ignore a `b` before a string, as pytest does."""
 IGNORE_OUTPUT = doctest.register_optionflag("IGNORE_OUTPUT")
-"""Every output matches, as in doctestplus."""
+"""Accept any output, as doctestplus does."""
 _REMOTE_DATA = doctest.register_optionflag("REMOTE_DATA")
 _IGNORE_WARNINGS = doctest.register_optionflag("IGNORE_WARNINGS")
 _SAME = {_REMOTE_DATA: doctest.SKIP, _IGNORE_WARNINGS: 0}
-"""Options that mean the same as others here. An example has no network, and no output includes warnings."""
+"""Options of other tools that act like another option here.
+
+`REMOTE_DATA` skips an example, because examples have no network. `IGNORE_WARNINGS` has no effect, because no output
+includes warnings.
+"""
 _OF_XDOCTEST = {
     **{name: doctest.OPTIONFLAGS_BY_NAME[name] for name in ("SKIP", "ELLIPSIS", "NORMALIZE_WHITESPACE")},
     "IGNORE_EXCEPTION_DETAIL": doctest.IGNORE_EXCEPTION_DETAIL,
@@ -38,10 +42,10 @@ _FOR_ALL = frozenset(
     {"ELLIPSIS", "NORMALIZE_WHITESPACE", "IGNORE_EXCEPTION_DETAIL", "DONT_ACCEPT_TRUE_FOR_1", "DONT_ACCEPT_BLANKLINE"}
     | {"NUMBER", "FLOAT_CMP", "ALLOW_UNICODE", "ALLOW_BYTES", "IGNORE_WARNINGS"}
 )
-"""Names of the options that can be on for all examples. With others, examples would prove nothing, or would not run."""
+"""Options that may be switched on for all examples. Any other option could skip examples or make them prove nothing."""
 _DIRECTIVE = re.compile(r"#\s*+doctest:\s*+([^\n'\"]*)$", re.MULTILINE)
 _OPTION = re.compile(r"([+-]?)(\w+)(?:\((?:[^()\n]|\([^()\n]*\))*\))?")
-"""Matches an option of xdoctest, which may have an argument in brackets."""
+"""Matches an option of xdoctest, with an optional argument in brackets."""
 _NEED = re.compile(r"([+-]?)requires\(module:(\w[\w.]*)\)", re.IGNORECASE)
 """Matches an option that requires one package."""
 _XDIRECTIVE = re.compile(
@@ -54,20 +58,20 @@ _WORD = re.compile(r"[A-Za-z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Directives:
-    """The options that the directives of an example switch."""
+    """The effect of an example's directives."""
 
     on: int = 0
-    """Flags of the options that are switched on, combined with `|`."""
+    """Flags of the options to switch on, combined with `|`."""
     off: int = 0
     needs: frozenset[str] = frozenset()
     """Requirements without which the example is skipped, such as `numpy` or `numpy>=2.0`."""
     freed: frozenset[str] = frozenset()
     """Packages that the example no longer needs."""
     problem: str = ""
-    """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
+    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
 
     def then(self, later: Directives) -> Directives:
-        """Return the effect of these directives, followed by `later` ones."""
+        """Return the combined effect of these directives and `later` directives, which take precedence."""
         on, off = self.on & ~later.off | later.on, self.off & ~later.on | later.off
         needs, freed = (self.needs - later.freed) | later.needs, (self.freed - later.needs) | later.freed
         return Directives(on, off, needs, freed, self.problem or later.problem)
@@ -83,9 +87,10 @@ def directives(source: str) -> Directives:
 
 
 def of_xdoctest(source: str) -> Directives:
-    """Read xdoctest's directives.
+    """Read the directives of xdoctest.
 
-    An example that requires a package is skipped without it. Other requirements always skip their examples.
+    An example that requires a package is skipped if the package is missing. Any other requirement always skips the
+    example.
     """
     found = Directives()
     for match in _XDIRECTIVE.finditer(source):
@@ -103,7 +108,7 @@ def of_xdoctest(source: str) -> Directives:
 
 
 def _option(option: str) -> Directives:
-    """Read one option of a directive of doctest, such as `+ELLIPSIS`."""
+    """Read one option in a doctest directive, such as `+ELLIPSIS`."""
     if need := _NEED.fullmatch(option):
         return _on_need(need)
     if option.startswith("+REQUIRES("):
@@ -121,15 +126,15 @@ def _on_need(need: re.Match[str]) -> Directives:
 
 
 def is_for_all(name: str) -> bool:
-    """Return whether an option can be on for all examples."""
+    """Return whether an option may be switched on for all examples."""
     return name in _FOR_ALL
 
 
 def flags_of(names: Iterable[str]) -> int:
-    """Return the flags of options that are on for all examples, combined with `|`.
+    """Return the flags of options for all examples, combined with `|`.
 
     Raises:
-        ValueError: an option is unknown, or cannot be on for all examples. The message is a clause.
+        ValueError: an option is unknown, or may not be on for all examples.
     """
     flags = 0
     for name in names:
@@ -144,7 +149,7 @@ def flags_of(names: Iterable[str]) -> int:
 
 
 def lookalike(source: str) -> str:
-    """Return a directive to write instead of a comment that only looks like one; empty if there is none."""
+    """Find a comment that looks like a misspelled directive. Return the correct directive, or an empty string."""
     found = _SIMILAR.search(_XDIRECTIVE.sub("", _DIRECTIVE.sub("", source)))
     words = (word.upper() for word in _WORD.findall(found["rest"])) if found else ()
     return next((f"# doctest: +{word}" for word in words if word in doctest.OPTIONFLAGS_BY_NAME), "")
@@ -159,5 +164,5 @@ def _problem(option: str) -> str:
 
 
 def _near(name: str) -> str:
-    """Return the known option whose name is most similar; empty if none is similar."""
+    """Return the option with the most similar name, or an empty string."""
     return next(iter(difflib.get_close_matches(name.upper(), doctest.OPTIONFLAGS_BY_NAME, n=1)), "")

@@ -1,4 +1,4 @@
-"""Diagnose this installation and suggest fixes, for `adacoder doctor` and for editors."""
+"""Examine this installation and suggest fixes. Used by `adacoder doctor` and by editors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adacoder.models.backend import Session
 from adacoder.models.backends import BACKENDS, kind_and_name
 from adacoder.models.base import OnWait
 from adacoder.models.examination import Examination
-from adacoder.models.examination import Finding as Finding  # the result of an examination
+from adacoder.models.examination import Finding as Finding  # re-exported
 from adacoder.privacy.tree import TooLargeError, hidden
 from adacoder.project import below, pyproject_file
 from adacoder.sandbox.environment.choice import choose
@@ -31,7 +31,7 @@ from adacoder.settings import SETTINGS, Settings, from_project
 _MOST_MODELS = 10
 """Maximum number of models to examine."""
 _MEASURING = 300.0
-"""Seconds after which the speed of the remaining models is not measured."""
+"""Seconds after which no more speeds are measured."""
 _PRIVATE_SHOWN = 20
 
 
@@ -43,15 +43,15 @@ async def examine(
     session: Session | None = None,
     on_wait: OnWait = lambda _: None,
 ) -> AsyncGenerator[Finding]:
-    """Yield findings on AdaCoder, the project, isolation, the interpreter and private files, then on each model.
+    """Examine the installation, the project, isolation, the interpreter, private files and each model. Yield findings.
 
-    One usable model is enough. So the failure of a model is only reported as advice while another model is usable.
+    A model that does not work is a failure only if no other model works. Otherwise the finding is advice.
 
     Args:
-        settings: the settings, with the settings of the project already merged.
+        settings: the settings, including those of the project.
         folder: the folder whose project is examined.
-        probes_speed: True to load each model and to let it write some tokens.
-        session: the caller's session; None to use a new one.
+        probes_speed: True to load each model and measure its speed.
+        session: the caller's session. If None, a new one is used.
         on_wait: receives the reason for each wait, such as another request that uses the model.
     """
     session = session or Session()
@@ -86,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """Return a model's `finding`. A failure becomes advice if there are `others`, which are other usable models."""
+    """Turn the failure of a model into advice if there are `others`, which are other usable models."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
@@ -125,7 +125,7 @@ async def _isolation(settings: Settings) -> Finding:
 
 
 def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
-    """Report the Python that runs the examples of files in `near`, and the reason for this choice."""
+    """Report which Python runs the examples of files in `near`, and why."""
     name = "Interpreter"
     if not settings.trusted:
         return Finding(name, None, f"{workspace} is not trusted, so no Python runs")
@@ -138,7 +138,7 @@ def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
 
 
 def _private(settings: Settings, folder: Path) -> Finding:
-    """Report which parts of the project are hidden from running code and from models."""
+    """Report which files are hidden from models and from running code."""
     name = "Private"
     try:
         found = hidden(folder, settings.wishes)
@@ -156,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder without asking them. Their speed is measured later, by `measure`."""
+    """Examine the models of the ladder. Their speed is measured later."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

@@ -1,7 +1,8 @@
-"""The data types of AdaCoder. All of them are frozen.
+"""Define the data types of AdaCoder. All are immutable.
 
-Every package uses these types. Nothing here does I/O, reads a clock, or depends on prompts, strategies or editors.
-Offsets count the code points of one text, and ranges are half-open. Lines are 0-based unless noted otherwise.
+Every package uses these types. So this module does no I/O, reads no clock, and does not depend on prompts, strategies
+or editors. Offsets count the code points of one text, and the end of a range is exclusive. Line numbers start at 0
+unless noted otherwise.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-"""A value of JSON, as in `--json`, the Journal and `adacoder/run`."""
+"""A JSON value, as in the output of `--json`."""
 
 PAGE = "__doc__"
-"""Qualified name of a page. The docstring of a module has the same name."""
+"""Qualified name of a page of documentation, and of a module's docstring."""
 
 
 class TargetError(AdaCoderError):
-    """The requested function cannot be found, or it has no docstring, or its file is not Python."""
+    """The requested function does not exist, has no docstring, or is not in a Python file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A half-open range of code-point offsets in one text."""
+    """A range of code points in one text. The end is exclusive."""
 
     start: int
     end: int
@@ -41,7 +42,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A replacement of the code points from `start` to `end` of a document by `text`."""
+    """Replacement of the code points from `start` to `end` by `text`."""
 
     start: int
     end: int
@@ -50,87 +51,90 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A statement and its expected output, from a docstring: in the form of `doctest`, or in prose."""
+    """An example from a docstring: a statement and its expected output. It is written for doctest, or in prose."""
 
     source: str
     """The statement, ending in a newline."""
     want: str
-    """The expected output, ending in a newline; empty if no output is expected."""
+    """The expected output, ending in a newline. Empty if no output is expected."""
     line: int
-    """0-based line of the module's text on which the statement begins."""
+    """0-based line in the module on which the statement begins."""
     flags: int = 0
-    """The flags of the options that the example's directives switch on, combined with `|`. See `directives.py`."""
+    """Flags of the options that directives of the example switch on, combined with `|`. See `directives.py`."""
     exception: str | None = None
-    """Type and message of the expected exception, such as `"ValueError: no\\n"`; None if no exception is expected."""
+    """Type and message of the expected exception, such as `"ValueError: no\\n"`, or None."""
     informal: bool = False
-    """True if the example was read from prose, such as `f(1) == 2`. Its value is compared, even if it is None."""
+    """True if the example comes from prose, such as `f(1) == 2`. Then even the value None is compared."""
     off: int = 0
-    """The flags of the options that its directives switch off."""
+    """Flags of the options that directives of the example switch off."""
     needs: frozenset[str] = frozenset()
-    """Requirements without which it is skipped, such as `numpy` or `numpy>=2.0`."""
+    """Packages that the example needs, such as `numpy` or `numpy>=2.0`. Without them, the example is skipped."""
     problem: str = ""
-    """The reason why a directive cannot be followed, as the rest of a sentence about the example; else empty."""
+    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
     is_block: bool = False
-    """True if the source is the content of a directive such as `.. testcode::`. It shows only what it prints."""
+    """True if the source comes from a directive such as `.. testcode::`. Only its printed output is compared."""
     above: int = 0
-    """Number of lines of the module's text that are in cells of a notebook above the example's own cell."""
+    """Number of lines in notebook cells above the example's cell."""
 
     @property
     def number(self) -> int:
-        """The 1-based line in the user's document."""
+        """1-based line number for the user. In a notebook, it counts within the cell."""
         return self.line - self.above + 1
 
     @property
     def form(self) -> str:
-        """The form of its result, as `worker.py` describes it: empty as in doctest, `value`, or `block`."""
+        """Kind of comparison for `worker.py`: `value`, `block`, or empty for the rules of doctest."""
         return "value" if self.informal else "block" if self.is_block else ""
 
     @property
     def prompted(self) -> str:
-        """The statement with its `>>>` and `...` prompts, without a newline at the end."""
+        """The statement with `>>>` and `...` prompts."""
         first, *rest = self.source.rstrip("\n").split("\n")
         return "\n".join([f">>> {first}", *(f"... {line}".rstrip() for line in rest)])
 
     @property
     def skipped(self) -> bool:
         """True if `# doctest: +SKIP` excludes the example."""
-        import doctest  # a slow import that is not needed to answer `initialize`
+        import doctest  # slow to import, and not needed to answer `initialize`
 
         return bool(self.flags & doctest.SKIP)
 
     @property
     def has_want(self) -> bool:
-        """True if the example shows an output that counts, and is not skipped. Only then can it verify a candidate."""
-        from adacoder.directives import IGNORE_OUTPUT  # imports doctest; see `skipped`
+        """True if the example can verify a candidate.
+
+        It must show an output, and no directive may skip the example or ignore its output.
+        """
+        from adacoder.directives import IGNORE_OUTPUT  # this imports doctest, which is slow
 
         return bool(self.want) and not self.skipped and not self.flags & IGNORE_OUTPUT
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A file's place in the user's project, and its import name."""
+    """Path and import name of a file in the user's project."""
 
     path: Path
     """The file, as an absolute path."""
     name: str
     """The dotted name of the module, such as `pkg.sub.mod`. The name of `pkg/__init__.py` is `pkg`."""
     root: Path
-    """The directory that must be on `sys.path` for `name` to be importable."""
+    """The directory on `sys.path` from which `name` is imported."""
     top: Path | None = field(default=None, compare=False)
-    """The workspace. AdaCoder does not search for the project's settings above this folder."""
+    """The workspace folder. The project's settings are not searched above it."""
     cells: tuple[int, ...] = ()
-    """The 0-based lines of the module's text at which the cells of a notebook begin; empty for a file.
+    """Lines at which the cells of a notebook begin. Empty for a file.
 
-    The target is in the last cell, and edits may change only this cell.
+    The target is in the last cell, and only this cell may be edited.
     """
 
     @property
     def first_line(self) -> int:
-        """The 0-based line of the module's text at which the user's document begins."""
+        """Line of the module at which the user's document begins. It is 0 except in a notebook."""
         return self.cells[-1] if self.cells else 0
 
     def where(self, line: int) -> str:
-        """Return words for a 1-based line of the module's text, such as `line 3 of code cell 2`."""
+        """Describe a 1-based line of the module for the user, such as `line 3 of code cell 2`."""
         if not self.cells:
             return f"line {line} of the file"
         number = sum(first < line for first in self.cells)
@@ -145,43 +149,43 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The function to write: its place in the module's text, its signature, docstring and examples."""
+    """The function to write, with its position in the module, its signature, docstring and examples."""
 
     module: Module
     text: str
-    """The whole text of the module as it was read, with its own line endings."""
+    """The whole text of the module, with its original line ends."""
     qualname: str
-    """The qualified name, such as `Class.method`: the `__qualname__` without `<locals>`."""
+    """The qualified name, such as `Class.method`. It is `__qualname__` without `<locals>`."""
     definition: Span
-    """The whole function with its decorators, from the start of its first line to the end of its last line."""
+    """The whole function, with its decorators."""
     header: Span
-    """The text from `def` or `async def` to the colon, inclusive."""
+    """The text from `def` or `async def` up to and including the colon."""
     docstring_span: Span
-    """The docstring in the source, with its quotes and brackets, and with all string literals that it consists of."""
+    """The docstring in the source, with its quotes. It may consist of several string literals in brackets."""
     docstring: str
-    """The docstring's value, as cleaned by `inspect.cleandoc`."""
+    """The text of the docstring, as returned by `inspect.cleandoc`."""
     body: Span
-    """The text that a new body replaces. It begins after the docstring and any comment at the docstring's end."""
+    """The text that a new body replaces. It begins after the docstring and a comment behind the docstring."""
     indent: str
-    """The whitespace before `def`."""
+    """The white space before `def`."""
     examples: tuple[Example, ...]
     is_stub: bool
-    """True if the body has nothing but `pass`, `...`, `raise NotImplementedError` or comments."""
+    """True if the body is empty: it has only `pass`, `...`, `raise NotImplementedError` or comments."""
     in_class: bool = False
-    """True if the function is directly in a class body: a method, property, classmethod, …"""
+    """True if the function is directly in a class body, such as a method or a property."""
     is_function: bool = True
-    """False if the target is a class or module whose docstring is checked."""
+    """False for a class, a module or a page, whose docstring can be checked."""
     of_class: tuple[Example, ...] = ()
-    """The examples of the enclosing class. They count for this function only if a run shows that they call it."""
+    """Examples of the enclosing class. They count only if a run shows that they call this function."""
 
     @property
     def name(self) -> str:
-        """The last part of the qualified name. A page or a module's docstring has the name of its file."""
+        """Name of the function without its class. For a page or a module's docstring, the name of the file."""
         return self.module.path.name if self.qualname == PAGE else self.qualname.rpartition(".")[2]
 
     @property
     def source(self) -> str:
-        """The function's own text, decorators included."""
+        """The text of the whole function, with its decorators."""
         return self.definition.of(self.text)
 
     @property
@@ -191,41 +195,44 @@ class Target:
 
     @property
     def has_wants(self) -> bool:
-        """True if at least one example can verify a candidate."""
+        """True if an example can verify a candidate."""
         return any(example.has_want for example in self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A version of the target function, by a model or a person, with the imports and definitions that it needs.
+    """A version of the target function, with the imports and definitions that it needs.
 
-    The code may have syntax errors. It starts at column 0, its lines end in `\\n`, and no part ends in a newline.
+    It may have syntax errors. Its code is not indented, its line ends are `\\n`, and no field ends in a newline.
     """
 
     function: str
-    """The function, from its first decorator (or `def`) on; empty if the reply has no function."""
+    """The function with its decorators. Empty if the reply has no function."""
     imports: tuple[str, ...] = ()
-    """Import statements, one per string."""
+    """Import statements, one in each string."""
     definitions: tuple[str, ...] = ()
-    """Module-level helpers, classes and constants, one statement per string."""
+    """Helper functions, classes and constants at module level, one statement in each string."""
     cut: bool = False
-    """True if the reply broke off or left parts out. Such a candidate is never inserted unchanged."""
+    """True if the reply broke off or left parts out. Such a candidate is never inserted as it is."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` to insert above the target, one per string. Its other decorators are dropped."""
+    """Decorators of `function` to insert above the target.
+
+    The target keeps its own decorators, and others are dropped.
+    """
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences for the user about the reply, for example on parts that were left out."""
+    """Sentences for the user about the reply, such as which parts were left out."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
-    """Other versions of the function from the same reply. If this version fails, they are tried in this order."""
+    """Other versions from the same reply, to try in this order if this version fails."""
 
     @property
     def text(self) -> str:
-        """The whole candidate as the text of a small module."""
+        """The candidate as the text of a small module."""
         parts = ["\n".join(self.imports), *self.definitions, self.function]
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
 class Ended(StrEnum):
-    """The reason why a model's reply ended."""
+    """Reasons for the end of a model's reply."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -235,15 +242,16 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Numbers of tokens that a model has read (`prompt`) and written (`completion`)."""
+    """Numbers of tokens: `prompt` were read by the model, and `completion` were written."""
 
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
-    """True if any count is an estimate, because a stream was closed before the server's counts arrived."""
+    """True if a number is an estimate. A stream that is closed early has no exact numbers."""
     cached: int = 0
-    """Number of tokens of `prompt` that the server had in its cache. For Ollama, this is estimated from the time for
-    reading the prompt, and is never too high.
+    """Number of tokens of the prompt that were in the server's cache.
+
+    For Ollama, a cautious estimate from the time for reading the prompt: never too high.
     """
 
     def __add__(self, other: Tokens) -> Tokens:
@@ -253,15 +261,15 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Times of a reply, in seconds."""
+    """The times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Time spent waiting for other requests, of AdaCoder or of other programs."""
+    """Seconds of waiting for other requests, which may come from other programs."""
     load: float = 0.0
     prompt: float = 0.0
-    """Time for reading the prompt, or all the time before the first token if the server reports no times."""
+    """Seconds for reading the prompt. If the server does not report this, all seconds before the first token."""
     generation: float = 0.0
-    """Time for writing the reply."""
+    """Seconds for writing the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,17 +283,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's raw reply."""
+    """The reply of a model, before anything is extracted from it."""
 
     text: str
     tokens: Tokens = Tokens()
     ended: Ended = Ended.STOP
     time: Timing | None = None
-    """The times; None if they were not measured, as in a recorded conversation."""
+    """The times, or None if they were not measured, as in a recorded conversation."""
 
 
 class Level(StrEnum):
-    """Levels of isolation for candidate code, strongest first."""
+    """Levels of isolation for code that runs, the strongest first."""
 
     FULL = "full"
     LSM = "lsm"
@@ -300,80 +308,83 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """The isolation of a run of candidate code."""
+    """The isolation of a process that ran code."""
 
     level: Level
     by: tuple[str, ...] = ()
-    """The mechanisms in use, such as `bubblewrap` and `rlimits`."""
+    """The mechanisms that were used, such as `bubblewrap` and `rlimits`."""
 
 
 class FailureKind(StrEnum):
-    """The kind of a candidate's failure. The values are part of `--json`."""
+    """Kinds of failure of a candidate. The values are part of `--json`."""
 
     CUT_OFF = "cut_off"
-    """The model's reply broke off, or left parts of the function out."""
+    """The reply broke off, or left parts of the function out."""
     SYNTAX_ERROR = "syntax_error"
-    """The project's Python cannot parse the code."""
+    """The user's interpreter cannot parse the code."""
     NO_FUNCTION = "no_function"
     """The reply does not contain the function."""
     UNDEFINED_NAME = "undefined_name"
-    """The code uses a name that neither it nor its module defines."""
+    """The code uses a name that is not defined in the module."""
     IMPORT_ERROR = "import_error"
-    """The import of the module, with the candidate in place, raised an exception."""
+    """The import of the module with the candidate raised an exception."""
     WRONG_OUTPUT = "wrong_output"
     """An example gave another output than the docstring shows."""
     EXCEPTION = "exception"
     """An example raised an exception that the docstring does not show."""
     BROKEN_EXAMPLE = "broken_example"
-    """The example itself is wrong, so it fails with every candidate."""
+    """The example itself is wrong, so every candidate fails it."""
     BROKEN_MODULE = "broken_module"
-    """The module cannot be imported with any candidate."""
+    """The module cannot be imported, whatever the candidate."""
     TIMED_OUT = "timed_out"
     """The examples took longer than the setting `timeout`."""
     OUT_OF_MEMORY = "out_of_memory"
-    """The code needed more memory than the sandbox permits."""
+    """The code needed more memory than the sandbox allows."""
     KILLED = "killed"
-    """The process that ran the examples ended before they were complete."""
+    """The process ended before all examples had run."""
     DENIED = "denied"
-    """The code needs processes, network or files that isolation denies."""
+    """The code needs processes, network access or files that isolation denies."""
     MEMORISED = "memorised"
-    """The candidate passed the examples, but most of its answers were hard-coded."""
+    """The candidate passed the examples, but returns most of their outputs as constants."""
     TEST_FAILED = "test_failed"
     """The candidate passed the examples, but a test of the project fails."""
     PROTOCOL = "protocol"
-    """The child process broke the evaluator's protocol. Only hostile or badly broken code does that."""
+    """The process that ran the examples sent malformed messages. Only hostile or badly broken code does that."""
 
 
 UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Kinds of failure for a module that does not parse. `BROKEN_MODULE` also has other causes."""
+"""Kinds of failure for a file that does not parse. `BROKEN_MODULE` also has other causes."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a candidate failed, with the first Example that failed, if one did."""
+    """The failure of a candidate, with the first failed example or test."""
 
     kind: FailureKind
     message: str
-    """One sentence for the user."""
+    """A sentence for the user."""
     example: Example | None = None
     got: str | None = None
     """The actual output. The expected output is `example.want`."""
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
-    """1-based line within the candidate's function that raised the exception; None if other code raised it."""
+    """1-based line in the candidate's function that raised the exception. None if it was raised elsewhere."""
     test: ProjectTest | None = None
-    """The first test of the project that failed, if one did."""
+    """The first failed test of the project, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Lines and branches of the target's code. Line numbers are 1-based, in the module with the candidate in place."""
+    """Lines and branches that were executed in the target's code.
+
+    Line numbers are 1-based, and count in the module with the candidate inserted.
+    """
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Jumps, each from the line of a condition to another line. Empty if the interpreter does not report branches."""
+    """Jumps from the line of a condition to another line. Empty if the interpreter does not report branches."""
 
 
 NOTHING = Reached()
@@ -381,7 +392,7 @@ NOTHING = Reached()
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of the file with the candidate in place: its 1-based number, and its text with indentation."""
+    """A line of code. `number` is its 1-based line in the file with the candidate inserted."""
 
     number: int
     text: str
@@ -389,23 +400,24 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of the new function: its `lines` of code, and the lines and branches that no example reached.
+    """Coverage of a new function: its code lines, and the lines and branches that no example reached.
 
-    If the project's tests ran as well (`by_tests`), no test reached these lines and branches either.
+    With `by_tests`, the project's tests ran too, and did not reach them either.
     """
 
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Lines of conditions, each with the result that never occurred. A condition is left out if an unreached line
-    already shows this. Empty if the interpreter does not report branches.
+    """Conditions that had only one result, each with the result that never occurred.
+
+    A condition is left out if an unreached line already shows this. Empty if the interpreter does not report branches.
     """
     by_tests: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """The result of one Example."""
+    """The result of one example."""
 
     example: Example
     matched: bool
@@ -414,58 +426,59 @@ class ExampleResult:
     entered: bool = False
     """True if the example was observed to run the target's code, or to use the result of an example that did."""
     ran: str = ""
-    """A hint if the example seems to call other code than the target, as in "`b.f` is `a.c.f`". In the form "`f` is
-    a …", it names code that may be a compiled form of the target.
+    """A hint that the example called other code than the target, such as "`b.f` is `a.c.f`".
+
+    In the form "`f` is a …", the other code may be a compiled form of the target.
     """
     counts: bool = True
-    """True if the example had to match. False, for example, if it ran only other code than the target."""
+    """False if the example need not match, for example because it ran only other code than the target."""
     reached: Reached = NOTHING
-    """The part of the target's code that the example reached, if requested."""
+    """Code of the target that the example reached, if requested."""
     skipped: bool = False
-    """True if the module's code skipped it while it ran, as `pytest.importorskip` does. It then does not count."""
+    """True if the module's code skipped the example, as `pytest.importorskip` does. It then does not count."""
     hint: str = ""
-    """A sentence that says why the example did not match and what to do; empty if the outputs show this already."""
+    """A sentence that explains why the example did not match. Empty if the outputs already show this."""
 
 
 class ProjectTestStatus(StrEnum):
-    """The status of a test of the project. The values are part of `--json`."""
+    """The result of a test of the project. The values are part of `--json`."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """It was skipped, or it is expected to fail."""
+    """The test was skipped, or is expected to fail."""
     NEEDS = "needs"
-    """It needs something that isolation denies."""
+    """The test needs something that isolation denies."""
     FAILED_BEFORE = "failed_before"
-    """It also fails in the same way with other bodies, so the cause is not the function."""
+    """The test fails in the same way with other bodies, so the candidate is not the cause."""
     UNTRUSTED = "untrusted"
-    """It passed, but the candidate's code could have changed the result."""
+    """The test passed, but the candidate's code could have faked the result."""
     UNSTABLE = "unstable"
-    """It failed once, and then passed with the same code."""
+    """The test failed once, and then passed with the same code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectTest:
-    """The result of a test of the project. All cases of a parametrised test count together."""
+    """The result of a test of the project. All parameter sets of a parametrised test count as one test."""
 
     name: str
-    """The name that pytest gives it, such as `tests/test_a.py::test_b`, without the parameters of a case."""
+    """The name in pytest, such as `tests/test_a.py::test_b`, without parameters."""
     status: ProjectTestStatus
     seconds: float = 0.0
     entered: bool | None = True
-    """True if the test was observed to run the target's code; None if this is uncertain."""
+    """True if the test was observed to run the target's code. None if this is unknown."""
     error: str = ""
-    """The exception that ended a failed test, as `Type: message`."""
+    """The exception of a failed test, as `Type: message`."""
     explanation: str = ""
-    """Pytest's text about the failure."""
+    """Pytest's description of the failure."""
     source: str = ""
-    """The source of a failed test."""
+    """The source code of a failed test."""
     ran: frozenset[tuple[str, int]] = frozenset()
-    """The functions of the project that it ran, each as its file and its 1-based first line, if requested."""
+    """Functions of the project that the test ran, as (file, 1-based first line), if requested."""
     cases: int = 1
-    """Number of its cases that ran or were skipped. A test without parameters is one case."""
+    """Number of parameter sets that ran or were skipped. 1 for a test without parameters."""
     skipped: int = 0
-    """Number of its cases that were skipped, or that are expected to fail."""
+    """Number of parameter sets that were skipped, or are expected to fail."""
 
     @property
     def proves(self) -> bool:
@@ -475,53 +488,53 @@ class ProjectTest:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Code Evaluator's result for a candidate: its first failure, if any, and how far the candidate got."""
+    """The result of evaluating a candidate: its first failure, if any, and how far it got."""
 
     failure: Failure | None
     parses: bool = False
     defines: bool = False
-    """True if the module defines the target with the candidate in place."""
+    """True if the module with the candidate defines the target."""
     undefined: tuple[str, ...] = ()
-    """Names that the candidate uses although they are not defined anywhere."""
+    """Names that the candidate uses and nothing defines."""
     imports: bool = False
-    """True if the module could be imported with the candidate in place."""
+    """True if the module with the candidate could be imported."""
     results: tuple[ExampleResult, ...] = ()
-    """Results of the examples that ran, in order. Skipped examples are not included."""
+    """Results of the examples that ran, in order. Examples that a directive skips are not included."""
     isolation: Isolation | None = None
-    """Isolation of the run; None if no run was needed."""
+    """The isolation of the run. None if no code had to run."""
     notes: tuple[str, ...] = ()
-    """Sentences for the user about the run, for example on a statement that had to be left out of the module."""
+    """Sentences for the user, such as which statement of the module had to be left out."""
     reachable: Reached = NOTHING
     """All lines and branches of the target's code, if requested."""
     coverage: Coverage | None = None
-    """Coverage if the candidate passed; None if it was not requested or is not available."""
+    """Coverage of a candidate that passed. None if it was not requested or is not available."""
     edits: tuple[Edit, ...] = ()
-    """Edits that put the candidate into the text in which it was evaluated."""
+    """Edits that insert the candidate into the text in which it was evaluated."""
     tests: tuple[ProjectTest, ...] = ()
-    """Results of the project's tests that run the target. Empty if the examples failed, or without such tests."""
+    """Results of the project's tests of the target. Empty if the examples failed."""
     tests_reached: Reached = NOTHING
-    """Lines and branches of the target's code that the project's tests reached, if requested."""
+    """Code of the target that the project's tests reached, if requested."""
     files: frozenset[str] = frozenset()
     """Files of the project that its tests read, if requested."""
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. The candidate is `verified` only if an example also proves it. See `conclusion`."""
+        """True if nothing failed. This alone does not verify the candidate. See `conclusion`."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """True if no other candidate can help: this candidate passed, or the failure is not the candidate's fault."""
+        """True if no other candidate can do better, because this one passed or is not the cause of the failure."""
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """Number of examples that count, show an output and matched."""
+        """Number of passed examples. It includes only examples that count and show an output."""
         return sum(result.matched for result in self._counting)
 
     @property
     def is_proved(self) -> bool:
-        """True if an example that shows an output, or a test of the project, ran the target and passed."""
+        """True if a test of the project, or an example that shows an output, ran the target and passed."""
         return any(result.matched for result in self.proving) or self.tests_passed > 0
 
     @property
@@ -531,12 +544,12 @@ class Verdict:
 
     @property
     def tests_total(self) -> int:
-        """Number of tests of the project that count, because they ran the target and passed, or because they failed."""
+        """Number of the project's tests that count: they ran the target and passed, or they failed."""
         return self.tests_passed + sum(test.status is ProjectTestStatus.FAILED for test in self.tests)
 
     @property
     def proving(self) -> list[ExampleResult]:
-        """The results of the examples that show an output and ran the target."""
+        """Results of the examples that show an output and ran the target."""
         return [result for result in self._counting if result.entered]
 
     @property
@@ -545,21 +558,21 @@ class Verdict:
 
     @property
     def tests_score(self) -> tuple[int, int]:
-        """The number of the project's tests that passed, and the number that count."""
+        """Numbers of the project's tests: how many passed, and how many count."""
         return self.tests_passed, self.tests_total
 
     def answers(self, examples: Sequence[Example]) -> bool:
-        """Return whether every example that is not skipped has a result."""
+        """Return whether every example has a result, apart from examples that a directive skips."""
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
-        """Return the number of examples of `target` that show an output, without examples that do not count."""
+        """Return the number of examples of `target` that show an output and count."""
         not_counting = sum(not result.counts and result.example.has_want for result in self.results)
         return sum(example.has_want for example in target.examples) - not_counting
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, int, bool]:
-        """A rank for comparing candidates. It is greater if the candidate got further.
+        """Rank of the candidate. The candidate that got further has the greater rank.
 
         A memorised candidate ranks above candidates that pass no example, and below all that pass one.
         """
@@ -575,61 +588,63 @@ class Verdict:
 
     @property
     def is_memorised(self) -> bool:
-        """True if the candidate passed the examples, but recognised their inputs and returned constants."""
+        """True if the candidate recognises the inputs of the examples and returns constants."""
         return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
 
     @property
     def examples_proved(self) -> int:
-        """Number of examples passed; 0 if the answers were memorised."""
+        """Number of passed examples. 0 if the answers were memorised."""
         return 0 if self.is_memorised else self.examples_passed
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A candidate and its verdict from the Code Evaluator."""
+    """A candidate and its verdict."""
 
     candidate: Candidate
     verdict: Verdict
 
 
 def further(one: Attempt, other: Attempt) -> Attempt:
-    """Return the attempt that got further; `one` on a tie."""
+    """Return the attempt that got further, or `one` if they got equally far."""
     return other if other.verdict.reach > one.verdict.reach else one
 
 
 class Status(StrEnum):
-    """The status of a request at its end."""
+    """The result of a request in one word."""
 
     VERIFIED = "verified"
     PARTIAL = "partial"
     """Some examples passed, but not all."""
     UNVERIFIED = "unverified"
-    """No example failed, but the examples do not verify the candidate."""
+    """No example failed, but the examples do not prove the candidate."""
     FAILED = "failed"
     DENIED = "denied"
-    """An example needs something that isolation denies. Only checks have this status."""
+    """An example needs something that isolation denies. Only a check can have this status."""
     CANCELLED = "cancelled"
     ERROR = "error"
     """The request could not run."""
 
     @property
     def is_offered(self) -> bool:
-        """True if the candidate is offered as an edit. Unverified code is inserted only if the user agrees."""
+        """True if the candidate can be inserted. If it is unverified, the user must agree first."""
         return self in (Status.VERIFIED, Status.UNVERIFIED)
 
 
 RAISES, ENDLESS = "raises ", "does not return"
-"""Outputs of statements without a value. `RAISES` begins the output of a statement that raised an exception. `ENDLESS`
-is the output of a statement that ended its process or exceeded its time limit.
+"""Outputs of statements that have no value.
+
+The output of a statement that raised an exception begins with `RAISES`. A statement that ended its process or exceeded
+its time limit has the output `ENDLESS`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An input for which two versions of a function differ, with the output of each version."""
+    """An input for which two versions of a function have different outputs."""
 
     call: str
-    """The statements of the input. The outputs of the last statement differ."""
+    """Statements that call the function. The output of the last statement differs."""
     here: str
     there: str
 
@@ -639,14 +654,17 @@ class BehaviourDiff:
     """The result of running two versions of a function on the same inputs."""
 
     inputs: int
-    """Number of inputs that ran the function and whose outputs were compared."""
+    """Number of inputs for which both versions ran and their outputs were compared."""
     differs: tuple[Difference, ...]
-    """The differences. Inputs that reach lines which no example reaches come first, then the shortest ones."""
+    """The differences. First come inputs that reach lines that no example reaches, then the shortest inputs."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Number of inputs that were not compared, by the reason."""
+    """Reasons why inputs were not compared, with the number of inputs."""
 
     def of_values(self) -> BehaviourDiff:
-        """Leave out inputs for which a version raises or does not return. The function may not be meant for them."""
+        """Leave out inputs for which a version raises or does not return.
+
+        They may not be valid inputs of the function.
+        """
         differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
         refused = len(self.differs) - len(differs)
         left_out = {**self.left_out, "raise or do not return in one version": refused} if refused else self.left_out
@@ -660,18 +678,18 @@ class BehaviourDiff:
 
 @dataclass(frozen=True, slots=True)
 class CrossCheck:
-    """A comparison of a verified program with a second program for the same docstring."""
+    """The comparison of a verified program with a second program for the same docstring."""
 
     model: str | None
     """The model that wrote the second program."""
     found: BehaviourDiff | None
-    """The differences between the verified program (`here`) and the second (`there`). None if nothing was compared."""
+    """The result, in which the second program is `there`. None if nothing was compared."""
     reason: str | None = None
-    """One sentence on why the two programs were not compared; None if they were."""
+    """A sentence on why nothing was compared. None if the programs were compared."""
     candidate: Candidate | None = None
     """The second program."""
     trouble: AdaCoderError | None = None
-    """The error that ended the request for the second program, as in `Outcome.trouble`."""
+    """The error that ended the request for the second program."""
 
 
 def _refuses(output: str) -> bool:
@@ -685,29 +703,29 @@ class Outcome:
     status: Status
     target: Target
     reason: str | None = None
-    """One sentence on why the candidate is not `verified`."""
+    """A sentence on why the candidate is not `verified`."""
     candidate: Candidate | None = None
     verdict: Verdict | None = None
     rounds: int = 0
     edits: tuple[Edit, ...] = ()
-    """Edits that put the candidate into `target.text`; empty if the candidate may not be offered."""
+    """Edits that insert the candidate into `target.text`. Empty if it cannot be inserted."""
     model: str | None = None
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
     seconds: float = 0.0
     """Duration of the request, in seconds."""
     notes: tuple[str, ...] = ()
-    """Notes on the request, such as a model that could not be asked."""
+    """Sentences for the user about the request, such as which model could not be asked."""
     behaviour: BehaviourDiff | None = None
-    """Differences between the candidate and the function that was in the text before; None if not compared."""
+    """The differences from the previous function. None if they were not compared."""
     cross_check: CrossCheck | None = None
-    """The comparison with a second program; None if no comparison was attempted."""
+    """The comparison with a second program, or None."""
     trouble: AdaCoderError | None = None
-    """The error that ended the request, or that stopped a model's replies."""
+    """The error that ended the request, or that made a model stop replying."""
 
     @property
     def stands(self) -> bool:
-        """True if no example failed and the text already contains the candidate, so that nothing needs to change."""
+        """True if the text already contains the candidate and no example failed, so nothing needs to change."""
         return self.status.is_offered and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
@@ -717,45 +735,45 @@ class Outcome:
 
     @property
     def tests(self) -> tuple[int, int]:
-        """The number of the project's tests that passed, and the number that count."""
+        """Numbers of the project's tests: how many passed, and how many count."""
         return (0, 0) if self.verdict is None else self.verdict.tests_score
 
     @property
     def total(self) -> int:
-        """Number of examples that should pass. If nothing ran, these are all examples that show an output."""
+        """Number of examples that should pass. If nothing ran, all examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
     @property
     def skipped(self) -> int:
-        """Number of examples that were skipped, by a directive or by the module's code."""
+        """Number of examples that a directive or the module's code skipped."""
         results = () if self.verdict is None else self.verdict.results
         return sum(example.skipped for example in self.target.examples) + sum(result.skipped for result in results)
 
 
 class Details:
-    """The input and the result of a Step. Module `journal` has a subclass for each action."""
+    """Data about a Step. The module `journal` has a subclass for each kind of action."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of an Agent, as recorded in the Journal."""
+    """A recorded action of an Agent."""
 
     agent: str
-    """The Agent's name, such as `programming_assistant` or `code_evaluator`."""
+    """Name of the Agent, such as `programming_assistant` or `code_evaluator`."""
     action: str
-    """The action's name, such as `write` or `evaluate`."""
+    """Name of the action, such as `write` or `evaluate`."""
     round: int
-    """The 1-based round of the request."""
+    """The round of the request, counted from 1."""
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """The input and the result of the action; None if the step ended before they were known."""
+    """Data about the action. None if the step ended before they were known."""
     time: Timing | None = None
-    """Times of a model's reply, if the step asked a model."""
+    """Times of the model's reply, if a model was asked."""
     doing: str = ""
-    """The action in words, such as "writing the function"."""
+    """The action in words, such as `writing the function`."""
     branch: tuple[str, ...] = ()
-    """The branches of a search that the step belongs to, outermost first."""
+    """Branches of the search to which the step belongs, the outermost first."""
     error: str | None = None

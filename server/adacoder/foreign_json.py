@@ -1,4 +1,4 @@
-"""Read JSON from untrusted sources, within limits. Arena rows, tasks and recordings may come from other people."""
+"""Read JSON from untrusted sources within limits. The arena's rows, tasks and recordings may come from other people."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of opening brackets and commas in a text. Each may belong to a value, of about 100 bytes in memory."""
+"""Maximum number of opening brackets and commas in a text, which limits the number of values.
+
+A value needs about 100 bytes.
+"""
 
 
 def read_json(text: str) -> JSON:
     """Read one JSON value.
 
     Raises:
-        ValueError: the text is not JSON, has too many values, nests them too deeply, repeats a key in an object, or has
-            a number that is not finite.
+        ValueError: the text is not JSON, has too many values or nests them too deeply, repeats a key, or has a number
+            that is not finite.
     """
     if sum(map(text.count, "[{,")) > _MOST_VALUES:
         raise ValueError(f"it has more than {_MOST_VALUES:,} values")

@@ -1,6 +1,6 @@
-"""The Journal: the ordered record of each Agent's input and result.
+"""Record what each Agent does in a request.
 
-Editors and the command line show the Journal as progress, and `--json` prints it. No other module on the ground floor
+Editors and the command line show this Journal as progress, and `--json` prints it. No other module on the ground floor
 (see ARCHITECTURE.md) reads a clock.
 """
 
@@ -17,53 +17,53 @@ from adacoder.domain import Details, Ended, Example, Failure, Outcome, Step, Tim
 
 @dataclass(frozen=True, slots=True)
 class Asked(Details):
-    """Details of a step that asks a model."""
+    """Data about asking a model."""
 
     instruction: str
-    """The last paragraph of the prompt. The paragraphs before it are the same in all calls of a request."""
+    """The last paragraph of the prompt. The paragraphs before it are the same for all calls of a request."""
     reply: str | None = None
-    """The reply; None if no reply came."""
+    """The reply, or None if none came."""
     ended: Ended = Ended.STOP
     is_known: bool = False
-    """True if the model has given the same reply before."""
+    """True if the same reply came before."""
     again: str = ""
-    """The reason for asking the model once more; empty if it is not asked again."""
+    """The reason for asking the model again. Empty if it was not asked again."""
     unread: bool = False
-    """True if the reply does not have the expected form. The Role's default answer is then used."""
+    """True if the reply was unreadable. Then the Role's default answer was used."""
     designed: tuple[Example, ...] | None = None
-    """The designed tests, as they are shown to the user; None if the Role designs no tests."""
+    """The tests that the model designed, as shown to the user. None if the Role designs no tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated(Details):
-    """Details of a step that runs the examples on a candidate."""
+    """Data about evaluating a candidate."""
 
     code: str
     has_run: bool
-    """False if there was nothing to run, because the candidate is not code."""
+    """False if the candidate is not code, so nothing could run."""
     passed: int
     total: int
     failure: Failure | None
     notes: tuple[str, ...] = ()
     is_known: bool = False
-    """True if the candidate was evaluated before."""
+    """True if the same candidate was evaluated before."""
     tests: tuple[int, int] = (0, 0)
-    """The number of the project's tests that passed, and the number that count."""
+    """Numbers of the project's tests: how many passed, and how many count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired(Details):
-    """Details of a step that tries the repair rules on a candidate."""
+    """Data about applying the repair rules to a candidate."""
 
     rules: tuple[str, ...]
     """Names of the rules that changed the candidate."""
     code: str
-    """The candidate's code after the rules."""
+    """The repaired code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traced(Details):
-    """Details of a step that traces an example."""
+    """Data about tracing an example."""
 
     code: str
     example: str
@@ -74,14 +74,14 @@ class Traced(Details):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Details):
-    """Details of a step that records a decision of a strategy, such as not to use a test."""
+    """Data about a decision of a strategy, such as not to use a test."""
 
     note: str
 
 
 @dataclass
 class OpenStep:
-    """A step that has not ended yet. Its Agent fills in the details, tokens and times."""
+    """A step that is still running. Its Agent fills in the data."""
 
     agent: str
     action: str
@@ -92,39 +92,41 @@ class OpenStep:
     tokens: Tokens = field(default_factory=Tokens)
     time: Timing | None = None
     written: int = 0
-    """Estimated number of tokens so far in a reply that is streaming."""
+    """Estimated number of tokens of the reply so far."""
     text: str = ""
     """The reply so far."""
     _moved: Callable[[OpenStep], None] = lambda step: None
 
     def moved(self, text: str) -> None:
-        """Report that the reply has grown to `text`, by about one token."""
+        """Report that the reply has grown to `text`. It is called about once for each token."""
         self.written, self.text = self.written + 1, text
         self._moved(self)
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""Receives the events of a request: an `OpenStep` when a step begins or makes progress, a `Step` when it has ended, and
-a `Waiting` when the request has to wait. For a step of unknown kind, a listener can show the text `doing`.
+"""Function that receives the events of a request.
+
+An `OpenStep` means that a step has begun or made progress. A `Step` means that it has ended. `Waiting` means that the
+request waits. A listener can show the text `doing` of any step.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An event: the request waits, for example for another request that uses the model."""
+    """Event: the request waits, for example because another request uses the model."""
 
     message: str
-    """The reason, such as `waiting for the model, 1 ahead`."""
+    """The reason for the wait, such as `waiting for the model, 1 ahead`."""
 
 
 _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
 
 
 class Journal:
-    """The record of one request. Listeners receive every step as it happens."""
+    """Records one request. Listeners receive every event at once."""
 
     def __init__(self, *listeners: Listener, earlier: Outcome | None = None) -> None:
-        """With `earlier`, continue the record of the request that had this Outcome."""
+        """Start a record, or continue the record of the request with the Outcome `earlier`."""
         self._listeners = listeners
         self._steps: list[Step] = [*earlier.steps] if earlier else []
         self._round = earlier.rounds if earlier else 0
@@ -137,7 +139,7 @@ class Journal:
 
     @property
     def round(self) -> int:
-        """The current round of the request, 1-based; 0 before the first round."""
+        """The current round, counted from 1. 0 before the first round."""
         return self._round
 
     @property
@@ -146,16 +148,16 @@ class Journal:
         return time.perf_counter() - self._began
 
     def begin_round(self) -> None:
-        """Start a new round. The steps after this call belong to it."""
+        """Start the next round."""
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Tell the listeners that the request waits, for the reason `message`."""
+        """Tell the listeners why the request waits."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Mark the steps in the `with` block, and in tasks started there, as steps of a branch of a search."""
+        """Assign steps to a branch of a search. This applies to the `with` block, and to tasks started in it."""
         token = _branch.set((*_branch.get(), *names))
         try:
             yield
@@ -164,7 +166,7 @@ class Journal:
 
     @contextmanager
     def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
-        """Record the `with` block as a step of `agent`, even if the block fails or is cancelled."""
+        """Record the `with` block as a step of `agent`, even if it fails or is cancelled."""
         step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)

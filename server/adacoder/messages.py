@@ -1,7 +1,7 @@
-"""Messages that name settings, which the command line and editors spell differently.
+"""Create messages that name settings. The command line and editors spell settings differently.
 
-Each setting is a separate part of its message, and is not found by its spelling. So text from a model, a server or a
-project is never changed, even if it looks like an option.
+A message keeps its settings as separate parts. So text from a model, a server or a project is never taken for a
+setting, even if it looks like one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A setting as part of a message. `str()` returns the command line's spelling."""
+    """A setting in a message. `str()` returns its spelling on the command line."""
 
     key: str
-    """The setting's key in an editor's section `adacoder`, such as `contextTokens` or `ollama.host`."""
+    """The key of the setting in an editor, such as `contextTokens` or `ollama.host`."""
     value: str = ""
-    """The value to set, if the message suggests one."""
+    """The value that the message recommends, if any."""
 
     def __str__(self) -> str:
         name = snake_case(self.key.rpartition(".")[2]).replace("_", "-")
@@ -27,20 +27,22 @@ class Named:
 
     @property
     def in_editor(self) -> str:
-        """The setting as an editor spells it."""
+        """Spelling of the setting in an editor."""
         return f"adacoder.{self.key}: {self.value}" if self.value else f"adacoder.{self.key}"
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """An action that a message recommends. An editor may offer to carry it out."""
+    """An action that a message recommends. An editor may offer a button for it."""
 
     kind: str
-    """`pull` to make Ollama download `model`, `start` to start Ollama, `trust` to trust the workspace, or the name of
-    the server's command for the function, such as `fix`.
+    """The kind of action.
+
+    `pull` lets Ollama download `model`, `start` starts Ollama, and `trust` trusts the workspace. Any other kind is a
+    command for the function, such as `fix`.
     """
     words: str = ""
-    """The words that describe the action in the message. They are empty if the result itself calls for the action."""
+    """The words for the action in the message. Empty if the message does not mention the action."""
     model: str = ""
 
     def __str__(self) -> str:
@@ -48,7 +50,7 @@ class Remedy:
 
     @property
     def in_editor(self) -> str:
-        """The words, which are the same in an editor as on the command line."""
+        """The words, which are the same in an editor."""
         return self.words
 
 
@@ -56,26 +58,28 @@ Part: TypeAlias = "str | Named | Remedy"
 
 
 class Text(str):
-    """A message with settings and actions as separate `parts`. As a `str`, it has the command line's spelling.
+    """A message that keeps its settings and actions as separate `parts`.
 
-    F-strings, `str.join` and slices return a plain `str` without the parts. `Text(…)` and `joined` keep them.
+    As a `str`, it is written for the command line.
+
+    F-strings, `str.join` and slices return a plain `str` and lose the parts. `Text(…)` and `joined` keep them.
     """
 
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Create a message from `parts`. A part that is itself a Text contributes its own parts."""
+        """Create a message from `parts`. If a part is a Text, its own parts are used."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = tuple(chain.from_iterable(part.parts if isinstance(part, Text) else (part,) for part in parts))
         return text
 
     @property
     def in_editor(self) -> str:
-        """The message with settings in an editor's spelling."""
+        """The message with settings in the spelling of an editor."""
         return "".join(part if isinstance(part, str) else part.in_editor for part in self.parts)
 
     def shortened(self, most: int) -> Text:
-        """Cut the message after about `most` characters, but not within a setting or an action. Add an ellipsis."""
+        """Cut the message to about `most` characters and add an ellipsis. Settings and actions are never cut."""
         if len(self) <= most:
             return self
         kept, left = list[Part](), most
@@ -88,29 +92,29 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can fix. The message says how. Its parts become a Text, and may include settings."""
+    """A problem that the user can solve. The message says how, and may contain settings."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
 
     def __str__(self) -> Text:
-        return Text(*self.args)  # `str(error)` returns this Text itself, so the parts are kept
+        return Text(*self.args)  # `str(error)` returns this Text, with its parts
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """Join texts as `separator.join(texts)` does, but keep the parts of each text."""
+    """Join texts like `separator.join(texts)`, but keep their parts."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 
 
 def remedies(text: str) -> list[Named | Remedy]:
-    """Return the settings and actions in `text`, without duplicates."""
+    """Return the settings and actions in a message, without duplicates."""
     parts = text.parts if isinstance(text, Text) else ()
     return list(dict.fromkeys(part for part in parts if not isinstance(part, str)))
 
 
 def snake_case(key: str) -> str:
-    """Return Python's spelling of a key: `max_iterations` for `maxIterations` or `max-iterations`."""
+    """Convert a key to Python's spelling, such as `maxIterations` or `max-iterations` to `max_iterations`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key).replace("-", "_")
 
 

@@ -1,7 +1,7 @@
 """Store files where other users can neither read nor write them.
 
-A file or folder is opened first, and its owner and mode are checked afterwards. So another user cannot replace it
-between the check and its use. Links are not followed.
+Each file or folder is opened before its owner and mode are checked. So another user cannot replace it between the check
+and its use. Links are not followed.
 """
 
 from __future__ import annotations
@@ -22,29 +22,33 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class PrivateFolder:
-    """A folder that only this user can access: it has the mode 0700, and its files have 0600.
+    """A folder that only this user can access. Folders get the mode 0700, and files 0600.
 
-    Methods raise OSError if a file or folder has another owner, or is accessible to others.
+    All methods raise OSError if a file or folder has another owner, or if others can access it.
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """The folder is `around/NAME/NAME/…` with these `names`. `around` belongs to the user, such as `~/.cache`."""
+        """Use the folder `around/NAME/NAME/…` with these `names`.
+
+        `around` must belong to the user, as `~/.cache` does.
+        """
         self._around = around
         self._names = names
 
     def read(self, name: str, most: int) -> bytes:
-        """Read at most `most` bytes of a file."""
+        """Read a file, but at most `most` bytes."""
         with self._open() as folder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # relative to an open folder
                 found = os.fstat(file.fileno())
-                # The link count is 0 if the file has just been replaced, and above 1 if it has another name elsewhere.
+                # The link count is 0 if the file was replaced just now. It is above 1 if the file has another name
+                # elsewhere.
                 if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
                     raise PermissionError(f"{name} is not a file of this user alone")
                 return file.read(most)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write or replace a file atomically."""
+        """Write a file atomically. An existing file is replaced."""
         with self._open(make=True) as folder:
             unfinished = f"{name}.{os.urandom(8).hex()}"
             handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -62,7 +66,7 @@ class PrivateFolder:
             os.unlink(name, dir_fd=folder)
 
     def sizes(self) -> dict[str, int]:
-        """Return the size of each file in bytes, oldest first; empty if the folder is missing."""
+        """Return the sizes of the files in bytes, the oldest file first. Return nothing if the folder is missing."""
         found: list[tuple[int, str, int]] = []
         with suppress(FileNotFoundError), self._open() as folder:
             for name in os.listdir(folder):  # noqa: PTH208  # of an open folder
@@ -78,7 +82,7 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            # Under sudo, for example, the user's folder is not root's. Files of root in it would lock out the user.
+            # This happens under sudo, for example. Root's files in the user's folder would lock out the user.
             if os.fstat(folder).st_uid != os.geteuid():
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:
@@ -95,7 +99,7 @@ class PrivateFolder:
 
 
 def cache_folder(*names: str) -> PrivateFolder:
-    """Return AdaCoder's folder in the user's cache, or the folder with these `names` in it."""
+    """Return a folder for AdaCoder in the user's cache. `names` are folders within it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not cache.is_absolute():
         cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")

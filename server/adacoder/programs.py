@@ -1,7 +1,7 @@
 """Start programs, and wait for them.
 
-When asyncio starts a process, it connects the pipes in a second task, and the first task waits for the second. At its
-end, `asyncio.run` cancels both, and then the first task waits forever. So `run` first lets all starts finish.
+asyncio connects the pipes of a new process in a second task. At its end, `asyncio.run` cancels this task, and whoever
+waits for the process then waits forever. So `run` first waits until all processes have started.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from typing import IO, BinaryIO, TypeVar
 T = TypeVar("T")
 
 _starting: set[asyncio.Task[Process]] = set()
-"""The tasks that are starting a process, in all event loops."""
+"""Tasks that are starting a process, in all event loops."""
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that threads can wake even where sending on a socket is forbidden, as in the sandbox of Codex.
+    """An event loop that threads can wake even if sending on sockets is forbidden, as in the sandbox of Codex.
 
-    asyncio ignores that its `send` has failed, so a loop would wait forever for the result of a thread.
+    asyncio ignores the failed `send`, so its own loop would wait forever for a thread.
     """
 
     _csock: socket.socket | None
 
     def _write_to_self(self) -> None:
-        waking = self._csock  # another thread may close the loop meanwhile
+        waking = self._csock  # another thread may close the loop at the same time
         if waking is not None:
-            with suppress(OSError):  # the socket is closed, or so full that the loop wakes anyway
+            with suppress(OSError):  # the socket is closed, or its buffer is full and wakes the loop
                 os.write(waking.fileno(), b"\0")
 
 
 def run(work: Coroutine[object, object, T]) -> T:
-    """Run `work` like `asyncio.run`, but end even if a program is being started at that moment.
+    """Run `work` as `asyncio.run` does, but never hang at the end while a program is being started.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -50,7 +50,7 @@ def run(work: Coroutine[object, object, T]) -> T:
             loop = runner.get_loop()
             try:
                 loop.run_until_complete(_all_started(loop))
-            except KeyboardInterrupt:  # Wait even after a second Ctrl-C, because the runner would wait forever.
+            except KeyboardInterrupt:  # After a second Ctrl-C, wait again. Otherwise the runner would wait forever.
                 loop.run_until_complete(_all_started(loop))
                 raise
 
@@ -61,7 +61,10 @@ async def _all_started(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
-    """Return a task for `start`, a call of `create_subprocess_exec`. Callers must await it with `asyncio.shield`."""
+    """Start a process in a task and return the task. `start` is a call of `create_subprocess_exec`.
+
+    Await the task with `asyncio.shield`, so that a cancellation does not interrupt the start.
+    """
     task = asyncio.ensure_future(start)
     _starting.add(task)
     task.add_done_callback(_starting.discard)
@@ -69,10 +72,10 @@ def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]
 
 
 def take_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Return stdin and stdout, reserved for the protocol.
+    """Reserve stdin and stdout for the messages of a protocol, and return them.
 
-    For all other code in this process and in its children, stdin is empty and output to stdout goes to stderr.
-    Otherwise a single `print` in a library would break the stream of messages.
+    All other code in this process and its children gets an empty stdin, and its output goes to stderr. Otherwise a
+    single `print` in a library would break the stream of messages.
     """
     sys.stdout.flush()
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -84,7 +87,7 @@ def take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _memory() -> IO[bytes]:
-    """Open a file for a program's output. It has no name, and is in memory if the system supports that."""
+    """Open a temporary file for output, in memory if the system supports that."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("output"), "w+b")
     import tempfile  # slow to import, and not needed to answer `initialize`
@@ -95,9 +98,9 @@ def _memory() -> IO[bytes]:
 async def output_of(
     *command: str, env: Mapping[str, str], cwd: Path, errors: bool = False, given: bytes = b""
 ) -> tuple[bytes, int]:
-    """Run a program with the input `given`. Return its output and exit code. A cancellation kills the program.
+    """Run a program with the input `given`. Return its output and its exit code.
 
-    If `errors` is True, the output includes standard error.
+    With `errors`, the output includes standard error. A cancellation kills the program.
 
     Raises:
         OSError: the program cannot be started.
@@ -113,7 +116,7 @@ async def output_of(
         try:
             code = await (await asyncio.shield(start)).wait()
         except asyncio.CancelledError:
-            with suppress(OSError):  # The program may not have started, or may already have ended.
+            with suppress(OSError):  # the program did not start, or has already ended
                 process = await start
                 process.kill()
                 await process.wait()

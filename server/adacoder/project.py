@@ -1,4 +1,4 @@
-"""Find the project around a file: its marker files, its folder, its pyproject.toml and its own Python files."""
+"""Find the project of a file: its folder, its pyproject.toml, and its own Python files."""
 
 from __future__ import annotations
 
@@ -20,62 +20,63 @@ from adacoder.pytext import starts_logical_line
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 """Files that make a folder installable with pip."""
 MARKS = (*BUILD_FILES, ".git")
-"""Entries that mark a folder as a project. Any of them is enough."""
+"""Files and folders that mark a project folder. One of them is enough."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
-"""Names of folders with installed or generated files. They are not searched for secrets, so folders that may have the
-user's own files must not be listed here.
+"""Names of folders with installed or generated files.
+
+These folders are not searched for secrets. So never add a name that a user's own folder may have.
 """
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Names of folders that tools usually create. Such a folder is the project's own if it has an `__init__.py`."""
+"""Names of folders that tools create. If such a folder has an `__init__.py`, it is the project's own code."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Names of folders without the project's own code."""
+"""Names of folders whose code is not the project's own."""
 NOTEBOOK = ".ipynb"
-"""Suffix of notebooks. A notebook is a module whose name has the suffix, so it hides no module of its own name."""
+"""Suffix of notebooks. It stays in the module name, so a notebook never hides a module of the same name."""
 PAGES = frozenset({".md", ".rst"})
-"""Suffixes of pages."""
+"""Suffixes of pages of documentation."""
 _TEST_FILES = ("test_*.py", "*_test.py")
-"""Patterns for the names of test files, as pytest has them."""
+"""Name patterns of pytest for test files."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
-"""Maximum number of folders listed by `nearest_files`."""
+"""Maximum number of folders that `nearest_files` searches."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries to examine when the Python files in a skipped folder are counted."""
+"""Maximum number of entries to look at when counting the Python files in a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The workspace of a request, with the texts of its open files."""
+    """The workspace of a request, with the open files."""
 
     folder: Path
     """The workspace folder, as an absolute path."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """The texts of files that are open in the editor, by path. They replace the texts on disk."""
+    """Texts of the files that are open in the editor. They take precedence over the files on disk."""
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that has any of the `MARKS`; None if there is none."""
+    """Return the nearest folder at or above `folder` that is marked as a project, or None."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
     """Return the project folder of a file.
 
-    It is the nearest folder with any of the `MARKS`, else the folder from which the file's module is imported.
+    If no folder above the file is marked as a project, return the folder from which its module is imported.
     """
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
-    # If a link on the path leads out of an outer project, return the outer project, so that the file counts as outside.
-    # Users can name the file by its real path instead.
+    # A link may lead out of an outer project. Then return the outer project, so that the file counts as outside. Users
+    # can still give the real path of the file.
     above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
     return next((folder for folder in above if leads_out(found, folder)), found)
 
 
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
-    """Return the nearest entry named pyproject.toml at or above `folder`, but not above `top`; None if there is none.
+    """Find the nearest pyproject.toml at or above `folder`, but not above `top`. Return None if there is none.
 
-    The entry may be something else than a regular file.
+    The caller must check that it is a regular file.
     """
     folders = [folder, *folder.parents]
     if top in folders:
@@ -85,11 +86,11 @@ def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file, link or folder that `python_files` leaves out."""
+    """A file, link or folder that `python_files` left out."""
 
     path: Path
     why: str
-    """A noun phrase that describes the entry, such as `12 files`."""
+    """Short description, such as `12 files` or `a link`."""
 
 
 def python_files(
@@ -101,22 +102,22 @@ def python_files(
     most: float = inf,
     suffixes: Collection[str] = (".py",),
 ) -> Iterator[Path]:
-    """Yield the project's own Python files below `folder`. In each folder, sorted files come before sorted folders.
+    """Yield the project's own Python files below `folder`.
 
-    So the files of a package come together, and `check` imports the package less often.
-
-    Links are skipped, and so are folders that are hidden, installed, vendored or built.
+    The files of a folder come before its subfolders, in sorted order. So the files of a package are together, and
+    `check` imports the package less often. Links are left out, and so are hidden, installed, vendored and built
+    folders.
 
     Args:
         folder: the folder to search.
         tell: receives a message for each folder that cannot be read.
-        skip: receives the skipped entries that are, or may have, Python files.
-        seen: folders to leave out. Each folder that is searched is added.
-        most: the search ends when `seen` has this number of folders.
+        skip: receives everything that is left out and may be or contain Python files.
+        seen: folders to leave out. Searched folders are added to it.
+        most: the search ends when `seen` has this many folders.
         suffixes: the suffixes of the files to yield.
     """
     seen = set() if seen is None else seen
-    pending = [iter([(True, folder)])]  # folders can be nested more deeply than generators
+    pending = [iter([(True, folder)])]  # not recursive, because folders can be nested deeper than Python's stack
     while pending:
         is_folder, path = next(pending[-1], (False, None))
         if path is None:
@@ -132,7 +133,7 @@ def python_files(
 
 
 def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the Python files of `workspace` except `own`: first from the folder of `own`, then from each parent folder.
+    """Yield the Python files of `workspace`, the nearest to `own` first. The file `own` is left out.
 
     At most `_MOST_FOLDERS` folders are searched.
     """
@@ -146,7 +147,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 def _own_entries(
     folder: Path, skip: Callable[[Skipped], object] | None, suffixes: Collection[str]
 ) -> Iterator[tuple[bool, Path]]:
-    """Yield the project's own folders and files directly in `folder`. The first item is True for a folder."""
+    """Yield the project's own entries of `folder` as (True for a folder, path)."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -160,7 +161,7 @@ def _own_entries(
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether `folder` has the project's own code. `folder` must not be a link."""
+    """Return whether a folder belongs to the project's own code. It must not be a link."""
     name = folder.name
     if name.startswith(".") or _is_environment(folder):
         return False
@@ -168,7 +169,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def is_never_own(parts: Iterable[str]) -> bool:
-    """Return whether `python_files` skips a path because of a name in it, whatever the folders hold."""
+    """Return whether `python_files` always skips a path because of a name in it."""
     return any(part.startswith(".") or part in _NOT_OWN - _OUTPUT for part in parts)
 
 
@@ -177,7 +178,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Return a description of a skipped entry; None if it has no Python file, so that there is nothing to report."""
+    """Describe a skipped entry. Return None if it contains no Python file."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -191,7 +192,7 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
 
 
 def _count(top: Path) -> tuple[int, bool]:
-    """Return the number of Python files below a folder, and True if the whole folder was examined."""
+    """Count the Python files below a folder. Also return True if the count is complete."""
     files = looked = 0
     waiting = [top]
     while waiting:
@@ -211,20 +212,20 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page: a text with prose, in Markdown or reStructuredText."""
+    """Return whether a file is a page of documentation, in Markdown or reStructuredText."""
     return path.suffix in PAGES
 
 
 def is_test_file(path: Path) -> bool:
-    """Return whether pytest takes a file for a file with tests, by its name."""
+    """Return whether pytest collects tests from a file of this name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def is_wide(folder: Path) -> bool:
     """Return whether a folder is too wide to be one project, even if it has a marker file.
 
-    That holds for the home folder, for its folders that programs share, such as `.config`, for the folder of temporary
-    files, and for all their parents.
+    The home folder is too wide, and so are shared folders in it such as `.config`, the folder for temporary files, and
+    all parents of these.
     """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
@@ -232,7 +233,7 @@ def is_wide(folder: Path) -> bool:
 
 
 def home() -> Path:
-    """Return the user's home folder, with links resolved."""
+    """Return the real path of the user's home folder."""
     return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() fails for a user without one
 
 
@@ -244,16 +245,16 @@ def _temporary() -> Path | None:
 
 
 def module_of(path: Path, text: str, workspace: Path) -> Module:
-    """Return the name under which the file at `path` is imported, and the directory from which it is imported.
+    """Return the import name of the file at `path`, and the directory from which it is imported.
 
-    Directories with an `__init__.py` are packages. Further parent directories, up to the workspace, count as packages
-    if the relative imports in `text` have too many dots otherwise. They also count as packages (PEP 420) if `text`
-    imports from them, or if the module would hide a module of the standard library: `jaraco/functools/__init__.py` is
-    `jaraco.functools`, not `functools`.
+    A directory with an `__init__.py` is a package. A directory without it, inside the workspace, is a package in three
+    cases: a relative import in `text` has enough dots to need it, `text` imports from it by name, or the module would
+    otherwise hide a standard module. For example, `jaraco/functools/__init__.py` is `jaraco.functools`, not
+    `functools`.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
-    if path.suffix == NOTEBOOK:  # Jupyter imports from the notebook's own folder
+    if path.suffix == NOTEBOOK:  # Jupyter imports from the folder of the notebook
         return Module(path, importable(path.name, folder), folder, workspace)
     root = _outside_packages(folder)
     levels = _levels(text, at_least=_depth(folder, root))
@@ -267,7 +268,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
 
 
 def _is_namespace(path: Path, text: str, root: Path) -> bool:
-    """Return whether the folder `root` of a file is a package without an `__init__.py`."""
+    """Return whether `root` is a package without an `__init__.py` (PEP 420)."""
     if not root.name.isidentifier():
         return False
     if path.relative_to(root).parts[0].removesuffix(".py") in sys.stdlib_module_names:
@@ -279,7 +280,7 @@ def _is_namespace(path: Path, text: str, root: Path) -> bool:
 
 
 def _outside_packages(folder: Path) -> Path:
-    """Return the nearest directory at or above `folder` that is not a package."""
+    """Return the nearest directory at or above `folder` that is not a regular package."""
     while (folder / "__init__.py").is_file() and "." not in folder.name:
         folder = folder.parent
     return folder
@@ -290,18 +291,18 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Return the number of enclosing packages that the relative imports in `text` need; `at_least` if fewer."""
+    """Return the number of packages that the relative imports in `text` need, but no less than `at_least`."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # An import in a string does not start a logical line, so it does not count.
+    # Ignore imports in strings, which do not start a logical line.
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
 def importable(stem: str, folder: Path) -> str:
     """Return `stem` if it is a valid module name, else a similar name that no file in `folder` has.
 
-    For example, `my-script` becomes `my_script`. `__main__` also gets another name, because a module with the name
-    `__main__` runs as a program.
+    For example, `my-script` becomes `my_script`. `__main__` is changed as well, because a module of this name would run
+    as a program.
     """
     if stem.isidentifier() and stem != "__main__":
         return stem
@@ -313,7 +314,7 @@ def importable(stem: str, folder: Path) -> str:
 
 
 def below(folder: Path, path: Path) -> Path:
-    """Return `path` relative to `folder` if it is below `folder`, else return it unchanged."""
+    """Return `path` relative to `folder`. If it is not below `folder`, return it unchanged."""
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 

@@ -1,8 +1,8 @@
-"""Read the files of a commit, without running any program that the repository configures.
+"""Read the files of a commit without running any program from the repository's configuration.
 
-A repository may come from anybody, and `git diff`, `git status` and `git show` start the filters, monitors, text
-converters and pagers of its configuration. So this module uses `git ls-tree` and `git cat-file`, which print objects as
-they are stored, and forbids git to fetch missing objects.
+A repository may come from anybody. `git diff`, `git status` and `git show` start filters, monitors, text converters and
+pagers that its configuration names. `git ls-tree` and `git cat-file` do not, so only these are used. Git must not fetch
+missing objects either.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from adacoder.sandbox.isolation.system_programs import environment, program_of_s
 from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
 
 _SECONDS = 20.0
-"""Time limit for a call of git."""
+"""Seconds that a call of git may take."""
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.commitGraph=false")
-"""Options for every call. Git may read even another user's repository, because no program of the repository runs. A
-commit graph could state other parents than the commits do.
+"""Options for every call of git.
+
+Repositories of other users are allowed, because no program of the repository runs. The commit graph is not read,
+because it could name wrong parents.
 """
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "",  # unlike `protocol.allow`, no configuration can override this
+    "GIT_ALLOW_PROTOCOL": "",  # no configuration can override this, unlike `protocol.allow`
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_GRAFT_FILE": os.devnull,  # grafts replace the parents of commits
+    "GIT_GRAFT_FILE": os.devnull,  # grafts would change the parents of commits
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -40,43 +42,46 @@ _ENVIRONMENT = {
 
 _HEAD = "HEAD"
 _BATCH = 50
-"""Number of files whose texts one call of git reads."""
+"""Number of files that one call of git reads."""
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The files of a commit."""
+    """A commit, with the ids of its files."""
 
     folder: Path
     """The real path of the repository's top folder."""
     name: str
-    """The commit in words, such as `HEAD` or `main`."""
+    """The commit as the user named it, such as `HEAD` or `main`."""
     commit: str
-    """The commit's id."""
+    """The full id of the commit."""
     files: Mapping[str, str]
-    """The ids of the contents of regular files, by their paths relative to `folder`."""
+    """Ids of the contents of regular files, by path relative to `folder`."""
     submodules: frozenset[str]
-    """The paths of submodules, which are repositories of their own."""
+    """Paths of submodules, which are separate repositories."""
     _reals: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
-    """Cached real paths of folders."""
+    """Cache for the real paths of folders."""
     _differ: dict[Path, bool] = field(default_factory=dict, compare=False, repr=False)
-    """Cached results of `differs`."""
+    """Cache for the results of `differs`."""
 
     def place(self, path: Path) -> str:
-        """Return a file's path relative to the top folder. Only links in the path of its folder are resolved."""
+        """Return the path of a file relative to the repository.
+
+        Links in its folders are resolved. If the file itself is a link, it is not resolved.
+        """
         folder, name = os.path.split(path)
         if folder not in self._reals:
             self._reals[folder] = Path(os.path.relpath(os.path.realpath(folder), self.folder)).as_posix()
         return name if self._reals[folder] == "." else f"{self._reals[folder]}/{name}"
 
     def submodule(self, path: Path) -> str | None:
-        """Return the submodule that contains a file; None if there is none."""
+        """Return the submodule that contains a file, or None."""
         parents = map(Path.as_posix, Path(self.place(path)).parents) if self.submodules else ()
         return next(filter(self.submodules.__contains__, parents), None)
 
     def differs(self, path: Path) -> bool:
-        """Return whether a file is not as in the commit. Windows' line endings are the same to Python."""
+        """Return whether a file differs from the commit. Windows line ends do not count as a difference."""
         if path not in self._differ:
             known = self.files.get(self.place(path))
             try:
@@ -87,7 +92,7 @@ class Revision:
         return self._differ[path]
 
     async def texts(self, places: Iterable[str]) -> dict[str, bytes | None]:
-        """Read files by their paths relative to the top folder. The contents of a file that is too long are None.
+        """Return the contents of files, given by their paths in the repository. Files that are too long are None.
 
         Raises:
             TargetError: git lacks an object, or an object does not match its id.
@@ -108,7 +113,7 @@ class Revision:
         return found
 
     async def not_checked_out(self) -> frozenset[str]:
-        """Return the paths of the files that a sparse checkout leaves out, as git's index has noted them."""
+        """Return the paths of files that a sparse checkout leaves out."""
         told, _ = await _run(_git(), self.folder, *_in(self.folder), "config", "--type=bool", "core.sparseCheckout")
         if told.strip() != b"true":
             return frozenset()
@@ -121,14 +126,15 @@ class Revision:
 
 
 async def revision_of(folder: Path, base: str | None = None) -> Revision:
-    """Return the files of a commit of the repository around `folder`.
+    """Read the list of files of a commit.
 
     Args:
         folder: a folder in the repository.
-        base: the whole id of the commit, or a name: then it is the merge base of that commit and HEAD. None for HEAD.
+        base: a full commit id, or a name such as `main`. A name means the merge base of its commit and HEAD. None means
+            HEAD.
 
     Raises:
-        TargetError: git is not installed, or a repository or a commit does not exist.
+        TargetError: git is not installed, or the repository or the commit does not exist.
     """
     git, top = _git(), repository_around(folder)
     name, commit = base or _HEAD, await (_head(git, top) if base is None else _base(git, top, base))
@@ -140,7 +146,7 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
 
 async def _head(git: Path, top: Path) -> str:
-    """Return the id of HEAD. Before the first commit, this is the id of the empty tree."""
+    """Return the commit id of HEAD. Before the first commit, return the id of the empty tree."""
     head = await _commit(git, top, _HEAD)
     if head is None:
         refs, code = await _run(git, top, *_in(top), "for-each-ref", "--count=1")
@@ -155,7 +161,7 @@ async def _empty(git: Path, top: Path) -> str:
 
 
 async def _base(git: Path, top: Path, base: str) -> str:
-    """Return the id of the commit `base` if this is its whole id, else of its merge base with HEAD."""
+    """Return `base` if it is a full commit id. Otherwise return the merge base of `base` and HEAD."""
     _must_be_a_name(base)
     given = await _commit(git, top, base)
     if given == base or (given is None and base == await _empty(git, top)):
@@ -169,12 +175,12 @@ async def _base(git: Path, top: Path, base: str) -> str:
 
 
 def repository_around(folder: Path) -> Path:
-    """Return the real path of the folder with the repository around `folder`.
+    """Return the real path of the repository that contains `folder`.
 
-    The repository's configuration cannot name another folder.
+    The repository's configuration is not used, so it cannot name another folder.
 
     Raises:
-        TargetError: none was found.
+        TargetError: there is no repository.
     """
     real = _real(folder)
     found = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
@@ -188,13 +194,18 @@ def _in(top: Path) -> tuple[str, str]:
 
 
 async def _commit(git: Path, top: Path, name: str) -> str | None:
-    """Return the id of a commit. A name is refused if it may mean two commits."""
+    """Return the id of a commit, or None.
+
+    Raises:
+        TargetError: the name may mean two commits.
+    """
     found, code = await _run(git, top, *_in(top), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     commit = found.decode("ascii", "replace").strip()
     if code or not commit:
         return None
     named = {f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")}
-    refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)  # also refs below a name
+    # The result also has refs below these names, such as `refs/heads/NAME/other`.
+    refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)
     if len(named.intersection(os.fsdecode(refs).split("\n"))) > 1 or (
         _ABBREVIATED.fullmatch(name) and not commit.startswith(name) and await _abbreviates(git, top, name)
     ):
@@ -203,19 +214,19 @@ async def _commit(git: Path, top: Path, name: str) -> str | None:
 
 
 async def _abbreviates(git: Path, top: Path, name: str) -> bool:
-    """Return whether the id of a commit begins with `name`."""
+    """Return whether `name` abbreviates the id of a commit."""
     ids, _ = await _run(git, top, *_in(top), "rev-parse", f"--disambiguate={name}")
     kinds, _ = await _run(git, top, *_in(top), "cat-file", "--batch-check=%(objecttype)", given=ids)
     return b"commit" in kinds.split()
 
 
 def _skipped(listed: bytes) -> frozenset[str]:
-    """Read the output of `git ls-files -t`: the paths that are marked to be skipped."""
+    """Read the paths marked as skipped from the output of `git ls-files -t`."""
     return frozenset(os.fsdecode(each[2:]) for each in listed.split(b"\0") if each.startswith(b"S "))
 
 
 def _entries(listed: bytes) -> tuple[dict[str, str], frozenset[str]]:
-    """Read the output of `git ls-tree`: the regular files with the ids of their contents, and the submodules."""
+    """Read the regular files and the submodules from the output of `git ls-tree`."""
     files: dict[str, str] = {}
     submodules = set[str]()
     for entry in filter(None, listed.split(b"\0")):
@@ -254,7 +265,10 @@ def _is_at(path: Path, known: str) -> bool:
 
 
 def _begun(size: int, like: str) -> hashlib._Hash:
-    """Begin the id that git gives to contents of `size` bytes, in the format of the id `like`."""
+    """Start to compute git's id for contents of `size` bytes.
+
+    The length of the id `like` decides between SHA-1 and SHA-256.
+    """
     form = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
     return form(b"blob %d\0" % size, usedforsecurity=False)
 
@@ -266,7 +280,7 @@ def _id(data: bytes, like: str) -> str:
 
 
 async def read_at(revision: str, path: Path) -> SourceFile:
-    """Read the version of the file `path` in the commit `revision`.
+    """Read the file `path` as it is in the commit `revision`.
 
     Raises:
         TargetError: git is not installed, the commit or the file in it does not exist, or the file is not Python text.
@@ -298,7 +312,7 @@ def _must_be_a_name(revision: str) -> None:
 
 
 def _real(path: Path) -> Path:
-    """Resolve links, because git stores a link and not its target under the link's name."""
+    """Return the real path. Under the name of a link, git stores only the link."""
     return Path(os.path.realpath(path))
 
 

@@ -1,6 +1,6 @@
-"""Run requests, for the command line and the language server. A request takes a Task and returns an Outcome.
+"""Run requests for the command line, editors and coding agents. A request takes a Task and returns an Outcome.
 
-Only this module combines models, sandbox, agents and strategies.
+Only this module combines models, the sandbox, agents and strategies.
 """
 
 from __future__ import annotations
@@ -66,33 +66,33 @@ if TYPE_CHECKING:
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""Works on a task with one model. The number limits the rounds after the first round; None means no limit."""
+"""Function that works on a task with one model. The number limits the rounds after the first. None means no limit."""
 
 
 _ANOTHER = 0.8
-"""Sampling temperature for a second program, which should differ from the first."""
+"""Sampling temperature for a second program, so that it differs from the first."""
 _UNCHECKED = "Nothing checks that the function follows your wish: read it."
 _UNUSED = "No model was asked, so your wish had no effect: generate the function again."
 _WORTH_A_WORD = 20
-"""A request announces its cost in advance if it may need at least this number of model calls."""
+"""Number of model calls from which a request announces its cost in advance."""
 
 
 class Service(Checks):
-    """Runs requests. The `Session` of models and the warm processes stay open for later requests."""
+    """Runs requests. The models' Session and the started processes are kept for later requests."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
-        """`open_model` opens a model by name. Tests pass their own function."""
+        """Use `open_model` to open models by name. Tests pass a function of their own."""
         super().__init__()
         self._open_model = open_model
         self.session = session or Session()
 
     @staticmethod
     def most_rounds(mode: Mode, settings: Settings) -> int:
-        """Return the maximum number of rounds of a request; see `strategies.most_rounds`."""
+        """Return the maximum number of rounds of a request."""
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
-        """Perform a task in `mode`. This calls `check`, `suggest` or `run`."""
+        """Perform a task by calling `check`, `suggest` or `run`, depending on the mode."""
         match mode:
             case Mode.CHECK:
                 return await self.check(task, covers=True, tested=True)
@@ -103,9 +103,9 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy, starting with the candidate `task.start` if it is given.
+        """Run the strategy. If `task.start` is given, begin with this candidate.
 
-        In that case, no model is asked if `max_iterations` is 0.
+        With `task.start` and `max_iterations` 0, no model is asked.
         """
         rungs = task.settings.rounds_by_model(is_started=task.start is not None)
         outcome = await self._outcome(task, partial(self._climb, self._run_strategy, rungs))
@@ -113,12 +113,12 @@ class Service(Checks):
         return replace(outcome, strategy=task.settings.strategy, notes=notes)
 
     async def recheck(self, task: Task) -> Outcome:
-        """Evaluate the candidate `task.start` in a text that has changed since the candidate was written."""
+        """Evaluate the candidate `task.start` in the current text."""
         task.journal.begin_round()
         return await self._outcome(task, self._evaluate)
 
     async def compared(self, task: Task, outcome: Outcome) -> Outcome:
-        """Add the differences between a verified function and its previous version, if the two can be compared."""
+        """Add the differences between a verified function and its previous version, if they can be compared."""
         if outcome.status is Status.VERIFIED and outcome.edits and not task.target.is_stub:
             with suppress(AdaCoderError):
                 now = replace(task, target=_located(outcome, task))
@@ -126,9 +126,10 @@ class Service(Checks):
         return outcome
 
     async def cross_checked(self, task: Task, outcome: Outcome) -> Outcome:
-        """Compare a verified program with a second program, by the next model of the ladder or else the last one.
+        """Compare a verified program with a second program.
 
-        The second program never changes the status, because only the user knows which of two outputs is right.
+        The second program comes from the next model of the ladder, or from the last if there is none. It never changes
+        the status, because only the user knows which of two outputs is right.
         """
         settings = task.settings
         models = settings.models[_place(outcome.model, settings.models) + 1 :][:1] or settings.models[-1:]
@@ -155,9 +156,9 @@ class Service(Checks):
         return replace(outcome, cross_check=checked, steps=task.journal.steps, seconds=task.journal.seconds)
 
     async def suspects(self, test: str, settings: Settings, project: Project) -> Suspects:
-        """Return the functions that may have the fault that makes a test of the project fail, the likeliest first.
+        """Return the functions that may make a test of the project fail, the most likely first.
 
-        `test` has the name that pytest gives it, relative to the project's folder.
+        `test` is the name in pytest, relative to the project's folder.
 
         Raises:
             AdaCoderError: the test does not exist, does not fail, or runs no function that can be fixed.
@@ -178,10 +179,10 @@ class Service(Checks):
         return found
 
     async def suggest(self, task: Task) -> Outcome:
-        """Let a model suggest examples, and return edits that add them to the docstring.
+        """Let a model suggest examples. Return edits that add them to the docstring.
 
-        Examples that do not run the function are dropped. If it is already written, failing examples are also dropped.
-        The best possible status is `unverified`.
+        Examples that do not run the function are dropped. If the function has a body, examples that fail are dropped
+        too. The best possible status is `unverified`.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -189,7 +190,10 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Call `work` with the examples of the target's class added. Turn an AdaCoderError into an Outcome."""
+        """Add the examples of the target's class to the task, and call `work` with it.
+
+        An AdaCoderError becomes an Outcome.
+        """
         try:
             await asyncio.to_thread(task.require_access)
             if (broken := next((each for each in task.target.examples if each.problem), None)) is not None:
@@ -205,7 +209,7 @@ class Service(Checks):
         return with_evidence(outcome, task)
 
     async def _with_undeclared(self, outcome: Outcome, task: Task) -> Outcome:
-        """Add notes on imports that the project does not declare."""
+        """Add a note for each import that the project does not declare."""
         if not outcome.edits:
             return outcome
         folders = (await self.interpreter(task)).folders
@@ -223,9 +227,9 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Call `work` with each model of the ladder in turn, until an Outcome has edits or no other model can help.
+        """Call `work` with one model of the ladder after another. Return the Outcome that got furthest.
 
-        Return the Outcome that got furthest, with the name of its model.
+        Stop as soon as an Outcome has edits, or if no other model can help.
         """
         best: Outcome | None = None
         troubles: dict[str, ModelError] = {}
@@ -239,7 +243,7 @@ class Service(Checks):
                     ended = model.concluded(Outcome(Status.ERROR, task.target, str(error)))
                     troubles |= dict.fromkeys(ended.notes, error)
                     if isinstance(error, CannotRecord):
-                        break  # no other model can be recorded either
+                        break  # then other models cannot be recorded either
                     continue
             outcome = replace(outcome, model=model.name)
             if best is None or _reach(outcome) > _reach(best):
@@ -251,7 +255,7 @@ class Service(Checks):
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
-        """Return the model `name`. `number` is its 1-based position in the ladder."""
+        """Create the model `name`, which is at position `number` of the ladder, counted from 1."""
         python = (await self.interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
@@ -279,7 +283,7 @@ class Service(Checks):
         try:
             await evaluator.ready(target)
             if start is None:
-                await model.window()  # if the model cannot be asked, this fails before the first round
+                await model.window()  # fail before the first round if the model cannot be asked
             calls = ceiling.most_calls(budget.calls, task.journal)
             if calls >= _WORTH_A_WORD:
                 task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
@@ -324,7 +328,10 @@ class Service(Checks):
 
 
 def _of_wish(outcome: Outcome, task: Task) -> list[str]:
-    """Return the note on the user's wish. A candidate to begin with may come from a model that knew the wish."""
+    """Return a note that the user's instructions were not checked, or had no effect.
+
+    They may have had an effect even if no model was asked: a model may have written the start candidate earlier.
+    """
     if not task.wish or not (outcome.edits or outcome.stands):
         return []
     is_asked = any(isinstance(step.details, Asked) for step in outcome.steps)
@@ -332,7 +339,7 @@ def _of_wish(outcome: Outcome, task: Task) -> list[str]:
 
 
 async def _with_stubs(outcome: Outcome) -> Outcome:
-    """Add a note on the stubs that a failed candidate uses, because no candidate can pass before they are written."""
+    """Add a note if a failed candidate uses stubs, because no candidate can pass before they are written."""
     if outcome.status not in (Status.FAILED, Status.PARTIAL) or outcome.candidate is None:
         return outcome
     found = [f"'{name}'" for name in await aside(stubs_used, outcome.target, outcome.candidate.function)]
@@ -360,16 +367,16 @@ def _conversation(
 
 
 def _place(model: str | None, models: tuple[str, ...]) -> int:
-    """Return the index of `model` in `models`; -1 if there is none. Items may lack the prefix, such as `ollama:`."""
+    """Return the index of `model` in `models`, or -1. Names in `models` may lack a prefix such as `ollama:`."""
     names = (model, model and model.partition(":")[2])
     return next((number for number, name in enumerate(models) if name in names), -1)
 
 
 def _located(outcome: Outcome, task: Task) -> Target:
-    """Return the target of `task` with the candidate of `outcome` in place.
+    """Return the target in the text with the candidate inserted.
 
     Raises:
-        TargetError: the edited text does not have the target.
+        TargetError: this text does not contain the target.
     """
     text = apply_edits(outcome.target.text, outcome.edits)
     found = locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
@@ -377,12 +384,12 @@ def _located(outcome: Outcome, task: Task) -> Target:
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """Return the Candidate in `text`, the reply of a model that AdaCoder did not ask."""
+    """Read a candidate from `text`, which is a reply or code from outside of AdaCoder."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Return `outcome`, but as failed if its candidate is already in the text or among `others`."""
+    """Turn `outcome` into a failure if its candidate is in the text already, or is one of `others`."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -391,5 +398,8 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank: greater if the Outcome got further. For suggested examples, it only says if there are any."""
+    """Return a rank, which is greater for an Outcome that got further.
+
+    For suggested examples, it only says if there are any.
+    """
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

@@ -1,4 +1,4 @@
-"""A Task: everything that a request to the service needs."""
+"""Define a Task: the input of a request to the service."""
 
 from __future__ import annotations
 
@@ -23,42 +23,45 @@ class Mode(StrEnum):
     GENERATE = "generate"
     """Write the function."""
     FIX = "fix"
-    """Fix a candidate by rules, else by a model."""
+    """Fix the function by rules, or else by a model."""
     CHECK = "check"
     """Only run the examples."""
     REPAIR = "repair"
-    """Fix a candidate only by rules, without a model."""
+    """Fix the function by rules alone, without a model."""
     ANOTHER = "another"
-    """Write a version that differs from all earlier ones."""
+    """Write a version that differs from earlier versions."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One request: the target function, an optional first candidate, and the settings, the project and the journal."""
+    """One request: a target function, with settings, project and journal."""
 
     target: Target
     settings: Settings
     project: Project
     journal: Journal = field(default_factory=Journal)
     start: Candidate | None = None
-    """The first candidate. If None, a model writes it."""
+    """The candidate to start with. If None, a model writes one."""
     others: tuple[Candidate, ...] = ()
-    """Earlier candidates. The model is asked for a different one."""
+    """Earlier candidates, from which the new one must differ."""
     goal: str = ""
-    """Name of a failing test of the project that must pass; empty if only the function matters."""
+    """Name of a failing test that must pass. Empty if the task is not for a test."""
     wish: str = ""
-    """The user's wish for this function, such as `use bisect`. It is part of the prompt, and nothing checks it."""
+    """Instructions of the user for this function, such as `use bisect`.
+
+    They are part of the prompt. Nothing checks them.
+    """
 
     def in_mode(self, mode: Mode) -> Task:
-        """Return this task with the settings and candidates that `mode` needs.
+        """Return this task with the settings and candidates for `mode`.
 
-        `FIX` and `REPAIR` start from the current function unless `start` is given. `ANOTHER` adds the current function
-        to `others`.
+        `FIX` and `REPAIR` start with the current function, unless another start is given. `ANOTHER` must differ from
+        the current function.
         """
         settings = self.settings
-        if mode is Mode.REPAIR:  # without iterations, the default strategy only tries the repair rules
+        if mode is Mode.REPAIR:  # without iterations, only the repair rules are tried
             settings = replace(settings, max_iterations=0, strategy=Settings().strategy)
         if mode is Mode.ANOTHER and not self.target.is_stub:
             return replace(self, others=(current(self.target), *self.others))
@@ -66,24 +69,28 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """Return the access that this task has to files: to its workspace, and to the folders `others`."""
+        """Return the files that this task may read: in its workspace, and in the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
-        """Raise AdaCoderError if the target's file may not be read."""
+        """Check that the target's file may be read.
+
+        Raises:
+            AdaCoderError: the file may not be read.
+        """
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """Return the texts of the open files that this task may read. Private files are left out, even if open."""
+        """Return the texts of open files that this task may read. Private files are left out."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
 
 def one_wish(text: str) -> str:
-    """Return a wish in one line.
+    """Return the user's instructions in one line.
 
     Raises:
-        ValueError: it is too long.
+        ValueError: they are too long.
     """
     wish = " ".join(text[: 20 * _LONGEST_WISH].split())
     if len(wish) > _LONGEST_WISH or len(text) > 20 * _LONGEST_WISH:
@@ -92,5 +99,5 @@ def one_wish(text: str) -> str:
 
 
 def current(target: Target) -> Candidate:
-    """Return the target function as it is now in the text, as a Candidate."""
+    """Return the current function as a candidate."""
     return Candidate(function=dedent(normalize(target.source)))

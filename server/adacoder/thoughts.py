@@ -1,4 +1,4 @@
-"""Patterns for the marks, such as `<think>`, that models and chat templates write around thoughts."""
+"""Match the marks around a model's thoughts, such as `<think>`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 _THOUGHT = r"(?:(?:seed:)?think|thinking|thoughts?|reasoning|reflection|scratchpad)"
 OPENING = rf"(?:<{_THOUGHT}>|\[THINK\]|<\|begin_of_thought\|>|<\|channel>thought\b|◁think▷)"
-"""Pattern of an opening mark. Compile it with `re.IGNORECASE`."""
+"""Matches an opening mark. Compile it with `re.IGNORECASE`."""
 CLOSING = rf"(?:</{_THOUGHT}>|\[/THINK\]|<\|end_of_thought\|>|<channel\|>|◁/think▷)"
-"""Pattern of a closing mark. Compile it with `re.IGNORECASE`."""
+"""Matches a closing mark. Compile it with `re.IGNORECASE`."""
 CHANNEL = r"<\|channel\|>(?P<name>\w*+)[^<\n]*+<\|message\|>"
-"""Pattern of the mark that begins a channel of gpt-oss. All channels except `final` contain thoughts."""
+"""Matches the mark at the start of a channel of gpt-oss. Every channel except `final` contains thoughts."""
 _MARK = re.compile(f"{OPENING}|{CLOSING}|{CHANNEL}", re.IGNORECASE)
 
 
 def has_thoughts(text: str) -> bool:
-    """Return whether a reply or a chat template has any of these marks."""
+    """Return whether a reply or a chat template contains such a mark."""
     return _MARK.search(text) is not None

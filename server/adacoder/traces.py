@@ -1,7 +1,7 @@
-"""Traces: the lines of the target that an Example executed, for models and people to read.
+"""Define traces: the lines of a function that an example executed. Models and people read them.
 
-The process that runs the traced code reports the trace. Hostile code can forge it, so no verdict depends on traces, and
-only their form and size are checked.
+The traced code runs in the process that reports the trace, so hostile code can forge it. Therefore no verdict uses
+traces.
 """
 
 from __future__ import annotations
@@ -13,36 +13,40 @@ from adacoder.domain import SourceLine
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """An entry of a trace: a line of the target before it ran, or a line that returned, yielded or raised."""
+    """An entry of a trace: a line before it was executed, or a line that returned, yielded or raised."""
 
     call: int
-    """1-based number of the call of the target's code, in the order in which the calls began. Nested functions,
-    comprehensions and recursive calls have their own numbers. A resumed generator keeps its number.
+    """1-based number of the call, in the order in which the calls began.
+
+    Nested functions, comprehensions and recursive calls are calls of their own. A resumed generator keeps its number.
     """
     line: int
-    """1-based line in the module with the candidate in place."""
+    """1-based line in the module with the candidate inserted."""
     values: tuple[tuple[str, str], ...] = ()
-    """Name and `repr` of each local that is new or changed since the call's previous entry. The first entry of a call
-    has the arguments. The changes that a line makes are in the next entry.
+    """Name and `repr` of each local variable that changed since the last entry of the same call.
+
+    The first entry has the arguments. The effect of a line is in the entry after it.
     """
     gave: str = ""
-    """The `repr` of the value that the line returned or yielded; empty if it did neither."""
+    """The `repr` of the value that the line returned or yielded. Empty if there is none."""
     raised: str = ""
-    """The exception that the line or a call in it raised; empty if there was none."""
+    """The exception that the line raised, directly or in a call. Empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The execution of one Example, in order. A long trace keeps only its beginning and its end."""
+    """The execution of one example, in order. Of a long trace, only the beginning and the end are kept."""
 
     first: tuple[Executed, ...] = ()
     last: tuple[Executed, ...] = ()
-    """The entries after the omitted ones; empty if nothing was omitted."""
+    """The entries at the end. Empty if nothing was omitted."""
     left_out: int = 0
     """Number of omitted entries between `first` and `last`."""
     ended: bool = False
-    """True if the trace reaches the end of the Example. A trace stops earlier if the Example runs too long or ends its
-    process, sets a tracer of its own, or reaches the recursion limit.
+    """True if the trace includes the end of the example.
+
+    A trace is incomplete if the example takes too long, ends its process, sets its own trace function, or reaches the
+    recursion limit.
     """
 
     code: tuple[SourceLine, ...] = ()
@@ -50,10 +54,10 @@ class Trace:
 
     @property
     def executed(self) -> tuple[Executed, ...]:
-        """The entries that were kept, in order."""
+        """All entries that were kept."""
         return self.first + self.last
 
     @property
     def is_complete(self) -> bool:
-        """True if the trace has all entries up to the end of the Example."""
+        """True if no entry is missing."""
         return self.ended and not self.left_out

@@ -1,7 +1,7 @@
-"""Make text visible: replace control and format characters by escapes.
+"""Escape control characters and invisible characters in messages.
 
-Almost any message may contain foreign text, from a model or a repository, which must not control the terminal. So all
-messages are escaped where they leave the program: in `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
+A message may contain text from a model or a repository, and such text must not control the terminal. So all messages
+are escaped where they leave the program: in `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Characters that `_seen` has to examine: all invisible characters, and some visible ones."""
+"""Matches all invisible characters, and some visible ones. `_seen` decides which to escape."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories to escape: control and format characters, surrogates, and line and paragraph separators."""
+"""Unicode categories to escape: control and format characters, surrogates, and separators of lines and paragraphs."""
 _JOINERS = "\u200c\u200d"
-"""Format characters that are not escaped, because Persian words and some emoji need them."""
+"""Format characters that are kept, because Persian words and some emoji need them."""
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """The beginning of a link in Markdown."""
 _LONGEST = 1000
-"""Maximum number of characters in a message for an editor, because editors lay out the whole text, however long."""
+"""Maximum length of a message for an editor. Editors lay out the whole text, even if it is very long."""
 _END = 300
-"""Number of characters to keep at the end of a longer text, because summaries have their evidence there."""
+"""Length of the end that is kept when a text is shortened. Summaries have their evidence at the end."""
 
 
 def visible(text: str) -> str:
@@ -36,14 +36,14 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _seen(char: str) -> str:
-    import unicodedata  # only needed for unusual characters
+    import unicodedata  # rarely needed
 
     is_seen = unicodedata.category(char) not in _UNSEEN or char in _JOINERS
     return char if is_seen else char.encode("unicode_escape").decode()
 
 
 def in_a_message(text: str) -> str:
-    """Return `text` as an editor may show it: one visible line of limited length, without any link syntax.
+    """Prepare text for a message in an editor: one line of limited length, without invisible characters and links.
 
     >>> in_a_message("see [this](command:x)")
     'see [this] (command:x)'
@@ -57,18 +57,18 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that escapes all text written to it. Otherwise it acts like the stream that it wraps."""
+    """A text stream that escapes everything written to it. Otherwise it acts like the stream that it wraps."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write `text`, made visible."""
+        """Escape and write `text`."""
         self.stream.write(visible(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write `lines`, made visible."""
+        """Escape and write `lines`."""
         for line in lines:
             self.write(line)
 

@@ -1,1 +1,1 @@
-"""The Agents, and the request that strategies use. Agents that ask a model are Roles. The others follow fixed rules."""
+"""Agents, and the request that strategies use. Most agents ask a model. The others follow fixed rules."""

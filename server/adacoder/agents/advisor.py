@@ -1,4 +1,4 @@
-"""Create Roles for strategies: advisors, which answer in text, and coders, which write the function."""
+"""Create the roles of a strategy: advisors, which answer in text, and coders, which write the function."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 
 def said(reply: Reply, target: Target) -> str:
-    """Return the whole answer of a reply."""
+    """Return the model's answer without its thoughts."""
     return answer(reply.text).strip()
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Create a Role that answers in at most `most` tokens of text. A request can continue without its answer."""
+    """Create a role that answers in text, in at most `most` tokens. Without an answer, the result is an empty text."""
     return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
-    """Create a Role that writes the function.
+    """Create a role that writes the function.
 
-    If the Role `thinks`, its prompt asks for prose before the code. A fence then opens the code, so it must not end the
-    reply.
+    Set `thinks` if the prompt asks for prose before the code. The reply then does not end at the first code fence.
     """
     limits = WRITER.limits
     if thinks:
@@ -45,7 +44,10 @@ def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[
 async def by_plan(
     request: Request, role: Role[Candidate], plan: str, about: Mapping[str, Field] = NO_FIELDS
 ) -> Candidate:
-    """Ask `role` to write the function by `plan`, or to repair the attempt in `about`. Both may be empty."""
+    """Ask `role` to write the function by `plan`.
+
+    Without a plan, ask for a repair of the attempt in `about`. Without both, ask for a first version.
+    """
     if plan:
         return await request.ask(role, about, plan=plan)
     if about:
@@ -54,15 +56,14 @@ async def by_plan(
 
 
 def code_of(candidate: Candidate) -> str:
-    """Return a candidate's code for a prompt, without secrets."""
+    """Return a candidate's code without passwords, keys and tokens."""
     return without_secrets(candidate.text).rstrip()
 
 
 def told(attempt: Attempt, error: Field | None = None, *, more: str = "") -> dict[str, Field]:
     """Return the prompt fields `code` and `error` of an attempt.
 
-    If the attempt passed, its error is the given `error`, or else a note that all examples pass. `more` is appended to
-    the error.
+    `error` is used only if the attempt passed. `more` is appended to the error.
     """
     if attempt.verdict.failure is not None:
         error = described(attempt.verdict)

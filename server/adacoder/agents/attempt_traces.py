@@ -1,7 +1,7 @@
-"""Trace an attempt's failing example in the sandbox, and compute the measures of SEMAG's equations 10 and 11.
+"""Trace the failing example of an attempt, and compute SEMAG's similarity and complexity (equations 10 and 11).
 
-The sandbox records the trace, so no model has to add prints. Hostile code may forge a trace. This is harmless, because
-a trace is only text.
+The sandbox records the trace, so the model need not add prints. Hostile code could forge a trace, but a trace is only
+shown to the model.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 
 def failing(attempt: Attempt) -> Example | None:
-    """Return the example that an attempt fails; None if there is none, or if the code could not be imported."""
+    """Return the example that an attempt failed.
+
+    Return None if it failed no example, or if its code cannot be imported.
+    """
     failure = attempt.verdict.failure
     return failure.example if failure is not None and attempt.verdict.imports else None
 
 
 async def observed(request: Request, attempt: Attempt, example: Example | None = None) -> Trace:
-    """Trace `example`, or else the failing example, on an attempt. The trace is empty if the code did not run.
+    """Trace `example`, or by default the example that the attempt failed. The trace is empty if nothing ran.
 
     Raises:
         SandboxError: nothing can run.
@@ -41,23 +44,25 @@ async def observed(request: Request, attempt: Attempt, example: Example | None =
 
 
 def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
-    """Describe a trace for a prompt. An empty trace gets a sentence of its own."""
+    """Return a trace as text for a prompt."""
     if not trace.executed:
         return "Nothing could be traced."
     return partial(traced_in_blocks if in_blocks else traced, trace)
 
 
 async def likeness(one: Trace, other: Trace) -> float:
-    """Return the similarity of two traces (SEMAG, eq. 10).
+    """Return the similarity of two traces, from 0 to 1 (SEMAG, eq. 10).
 
-    The similarity is 1 - d / n, where d is their edit distance and n is the length of the longer trace. Two empty
-    traces have similarity 1.
+    The similarity is 1 - d / n. Here, d is their edit distance and n is the length of the longer trace.
     """
     return await aside(_likeness, one, other)
 
 
 async def complexity(attempt: Attempt) -> float:
-    """Return a program's complexity (SEMAG, eq. 11). The paper has no definition. Here, a branch or loop adds 0.1."""
+    """Return a program's complexity (SEMAG, eq. 11).
+
+    The paper does not define complexity. AdaCoder adds 0.1 for each branch or loop.
+    """
     return await aside(_complexity, attempt.candidate.text)
 
 
@@ -74,12 +79,12 @@ def _complexity(text: str) -> float:
 
 
 def _entries(trace: Trace) -> list[tuple[object, ...]]:
-    """Return the effects of each entry of a trace. Line numbers are left out, because they differ between programs."""
+    """Return the entries of a trace without their line numbers, which differ between programs."""
     return [(each.call, each.values, each.gave, each.raised) for each in trace.executed]
 
 
 def _distance(one: Sequence[object], other: Sequence[object]) -> int:
-    """Return the edit distance, the smallest number of entries to insert, delete or replace."""
+    """Return the edit distance of two sequences."""
     above = list(range(len(other) + 1))
     for number, entry in enumerate(one, 1):
         row = [number]

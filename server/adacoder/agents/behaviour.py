@@ -1,6 +1,6 @@
-"""Compare what two versions of a function do, on the examples and on inputs that nobody wrote.
+"""Compare the outputs of two versions of a function, on the examples and on generated inputs.
 
-A difference is shown, but never decides anything, because only the user knows which of the two outputs is right.
+Differences are only shown to the user, because only the user knows which output is right.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from adacoder.sandbox.literal_values import close_values
 from adacoder.source.inputs import Input, smaller, varied, written
 
 INPUTS = 60
-"""Maximum number of inputs that are compared, including the examples."""
+"""Maximum number of inputs to compare, including the examples."""
 _MADE = 120
-"""Maximum number of inputs that are made. The inputs to compare are chosen from them."""
+"""Maximum number of inputs to generate, including the examples. The inputs to compare are selected from these."""
 _ROUNDS = 8
-"""Maximum number of times that a differing input is made smaller."""
+"""Maximum number of rounds in which an input is made smaller."""
 _AGAIN = 3
-"""Number of times that both versions run a differing input again."""
+"""Number of extra runs that check whether a difference is stable."""
 _TRIED = 12
-"""Maximum number of smaller inputs to try each time."""
+"""Maximum number of smaller inputs to try in each round."""
 _ADDRESS = re.compile(r"(<[^<>]*) at 0x[0-9A-Fa-f]+(?=>)")
 REFUSED = "raise in both versions"
 UNSTEADY = "give other results when they run again"
@@ -36,26 +36,25 @@ NOT_RUN = "were not run, because too many others did not return"
 
 
 class Observe(Protocol):
-    """Runs inputs on one version, as `CodeEvaluator.observe` does."""
+    """Function that runs inputs on one version, such as `CodeEvaluator.observe`."""
 
     async def __call__(self, inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
-        """Return the outputs of each input. With `by_line`, return the lines that it reaches as well."""
+        """Return the outputs of each input. With `by_line`, also return the lines that the input reaches."""
         ...
 
 
 Apart: TypeAlias = tuple[Input, Seen, Seen]
-"""An input with the different outputs of the two versions."""
+"""An input, the first version's output, and the second version's output."""
 
 
 class NoInputs(AdaCoderError):
-    """There is nothing to compare: no example that could be an input, or no earlier version."""
+    """There is no input to compare, or no earlier version to compare with."""
 
 
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
-    """Compare two versions of `target` by what `here` and `there` observe.
+    """Compare two versions of `target`. The functions `here` and `there` run inputs on the two versions.
 
-    `here` runs each chosen input twice. If the versions differ on an input, both run the input again several times. An
-    input whose outputs change from run to run is left out, because they depend on time or chance.
+    Inputs with outputs that change from run to run are left out, because they depend on time or chance.
 
     Raises:
         NoInputs: there are no inputs.
@@ -101,9 +100,10 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
 
 
 def _chosen(ours: Sequence[Seen | None], own: int) -> tuple[list[tuple[int, Seen | None]], frozenset[int]]:
-    """Choose at most `INPUTS` inputs: the first `own`, which are the examples, then those that reach further lines.
+    """Select at most `INPUTS` inputs. The examples come first, then inputs that reach new lines.
 
-    Return their numbers and outputs, and the lines that the examples reach.
+    The first `own` entries of `ours` are the examples. Return numbers and outputs of the selected inputs, and the lines
+    that the examples reach.
     """
     examples = frozenset[int]().union(*(seen.lines for seen in ours[:own] if seen is not None))
     reached, first, others = set(examples), list(range(own)), list[int]()
@@ -115,7 +115,7 @@ def _chosen(ours: Sequence[Seen | None], own: int) -> tuple[list[tuple[int, Seen
 
 
 async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apart]:
-    """Return the inputs whose outputs stay the same when both versions run them again."""
+    """Return the inputs whose outputs do not change when they run again."""
     steady = [each for each in apart if ENDLESS not in (each[1].outputs[-1], each[2].outputs[-1])]
     endless = {each[0] for each in apart} - {each[0] for each in steady}
     for _ in range(_AGAIN):
@@ -133,7 +133,7 @@ async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apa
 
 
 async def _minimised(found: Apart, module: Module, here: Observe, there: Observe) -> Apart:
-    """Return a smaller input for which the versions still differ, or `found`."""
+    """Return a smaller input for which the versions still differ. If there is none, return `found`."""
     for _ in range(_ROUNDS):
         inputs = smaller(found[0], module)[:_TRIED]
         ours, theirs = await asyncio.gather(here(inputs), there(inputs))
@@ -158,9 +158,10 @@ def _agree(one: Seen, other: Seen) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats.
+    """Return whether two outputs are equal.
 
-    Each line can be a literal, or the whole output can.
+    Addresses, the order of sets, and the last digits of floats are ignored. Values are compared line by line, or as one
+    value that spans all lines.
     """
     lines, others = one.split("\n"), other.split("\n")
     are_same_lines = len(lines) == len(others) and all(map(_is_same_line, lines, others))

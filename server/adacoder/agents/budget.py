@@ -1,4 +1,4 @@
-"""Limits of a request, set by its strategy and by the user. The first that is reached ends the request."""
+"""Limits of a request, from its strategy and from the user's settings. A request ends at the first limit it reaches."""
 
 from __future__ import annotations
 
@@ -16,31 +16,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a strategy for one request, on one model."""
+    """A strategy's limits for one request to one model."""
 
     rounds: int
     calls: int
-    """Maximum number of model calls. A second call does not count if a server ended the first reply too early."""
+    """Maximum number of model calls. If a server cuts a reply off, the repeated call does not count."""
     programs: int | None = None
-    """Maximum number of candidates that are evaluated on the docstring's Examples; None for no limit of their own."""
+    """Maximum number of candidates to evaluate; None for no limit."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
-        """Return the budget of a request that starts from a candidate. If `max_iterations` is 0, no model is asked."""
+        """Return the budget of a request that already has a candidate.
+
+        If `max_iterations` is 0, it allows no model calls.
+        """
         return replace(self, calls=0) if max_iterations == 0 else self
 
 
 class BudgetSpent(Exception):
-    """A strategy needs more than its Budget or a user's limit allows. The request ends with its best attempt."""
+    """A limit was reached. The request ends with its best attempt."""
 
     def __init__(self, limit: Text | None = None) -> None:
-        """`limit` describes the user's limit, if it was reached."""
+        """`limit` describes the limit that the user has set. It is None if the strategy's own limit was reached."""
         super().__init__(limit)
         self.limit = limit
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Limits that a user sets for a whole request, with all models of its ladder. None means no limit."""
+    """The user's limits for a whole request, over all models that it asks. None means no limit."""
 
     calls: int | None = None
     tokens: int | None = None
@@ -49,18 +52,18 @@ class Ceiling:
 
     @classmethod
     def of(cls, settings: Settings) -> Ceiling:
-        """Return the limits in the settings."""
+        """Create the limits from the settings."""
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
     def most_calls(self, calls: int, journal: Journal) -> int:
-        """Return how many of `calls` the user's limit still allows."""
+        """Return `calls`, reduced to the number of model calls that the user's limit still allows."""
         return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
 
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
-        """Describe the first limit that the Journal shows to be reached; None if there is none.
+        """Describe a limit that the request has reached, or return None.
 
-        With `by_program`, the limit of programs is checked. Otherwise, the limits of calls, tokens and seconds are
-        checked.
+        With `by_program`, check the limit of evaluated programs. Otherwise, check the limits of calls, tokens and
+        seconds.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

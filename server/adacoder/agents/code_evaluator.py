@@ -1,7 +1,7 @@
-"""The Code Evaluator runs the docstring's examples on a candidate in its place (paper, section IV-C and Algorithm 2).
+"""Run the docstring's examples on candidates (paper, section IV-C and Algorithm 2).
 
-Only the examples decide whether a candidate passes. The candidate is put into the module's current text. The module is
-then imported under its own name, in isolation. Its code never runs in our own process.
+The Code Evaluator puts a candidate into the module's current text, and imports the module in the sandbox. User code
+never runs in AdaCoder's own process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
-"""Failures at import. Their cause may be outside the candidate."""
+"""Failures while the module is imported. Code outside the candidate can cause them."""
 _IS_INSTALLED = """
 def is_installed(name):
     from importlib import util
@@ -71,52 +71,53 @@ def is_installed(name):
 
 print(is_installed({name!r}))
 """
-"""Block that prints if a module or a distribution is there, as doctestplus decides.
+"""Code that prints whether a module or a distribution is installed. It decides as pytest-doctestplus does.
 
-Versions are compared by the project's `packaging`, which pytest also needs.
-"""
+The project's own `packaging` compares versions. Pytest depends on it, so it is usually there."""
 _ASKING = "adacoder_asks"
 """Name of the empty module in which `_IS_INSTALLED` runs."""
 _MOST_CUT = 4
-"""Maximum number of processes that observe the inputs of one version."""
+"""Maximum number of processes for the inputs of one version. A new process is needed after an input that never ends."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of designed tests. It can rank a candidate, but it never verifies one."""
+    """The result of a model's tests. It can rank or reject a candidate, but never verify one."""
 
     results: tuple[ExampleResult, ...]
-    """Results of the tests that ran, in order."""
     failure: Failure | None
     """The first failure, or the reason why no test could run."""
 
     @property
     def passed(self) -> int:
-        """Number of tests that ran the target and matched."""
+        """Number of tests that ran the target and passed."""
         return sum(result.matched for result in self.results if result.entered and result.example.has_want)
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The outputs of one input."""
+    """Outputs of one input."""
 
     outputs: tuple[str, ...]
-    """The output of each statement, up to an exception (`raises` and its class), or to `ENDLESS`."""
+    """Output of each statement. The last one may be `RAISES` with an exception's class, or `ENDLESS`."""
     entered: bool = True
-    """True if a statement ran the function, as observed in the sandbox."""
+    """True if the input was observed to run the function."""
     lines: frozenset[int] = field(default=frozenset(), compare=False)
-    """The lines of the function that the statements reached."""
+    """Lines of the function that ran."""
 
     @property
     def raised(self) -> bool:
-        """True if the last statement raised an exception. Printed text would end with a newline."""
+        """True if the last statement raised an exception.
+
+        Printed text cannot fake this, because it ends with a newline.
+        """
         return self.outputs[-1].startswith(RAISES) and not self.outputs[-1].endswith("\n")
 
 
 class CodeEvaluator:
-    """Evaluates candidates in the sandbox. The same candidate is evaluated only once on the same examples."""
+    """Evaluates candidates in the sandbox. Results are cached, so an equal candidate does not run again."""
 
     def __init__(
         self,
@@ -132,11 +133,11 @@ class CodeEvaluator:
         document: Path | None = None,
         note: str = "",
     ) -> None:
-        """If `covers` is True, coverage is also measured for candidates that pass.
+        """`covers` requests coverage for candidates that pass.
 
-        `tests` are the project's tests for candidates that pass. If it is None, only the examples count. `options` are
-        flags of doctest's options that are on for all examples. `setup` are statements that run before the examples.
-        For `document`, see `Program.document`. `note` is added to each Verdict on unchanged code.
+        `tests` are the project's own tests; None if they should not run. `options` are doctest option flags for all
+        examples. `setup` are statements that run before the examples. For `document`, see `Program.document`. `note` is
+        added to verdicts on unchanged code.
         """
         self._host = host
         self._journal = journal
@@ -151,7 +152,7 @@ class CodeEvaluator:
         self._verdicts: dict[tuple[Target, Candidate], Verdict] = {}
 
     async def ready(self, target: Target) -> None:
-        """Prepare the sandbox for candidates of `target`.
+        """Start the sandbox processes that candidates of `target` need.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -162,12 +163,12 @@ class CodeEvaluator:
         await self._host.ready(self._program(target, _as_it_stands(target), text))
 
     async def close(self) -> None:
-        """End the search for tests, if it still runs."""
+        """Cancel the search for the project's tests."""
         if self._tests is not None:
             await self._tests.close()
 
     async def described_by(self, target: Target) -> Sequence[str]:
-        """Return the sources of failing tests of the project that run a target without examples.
+        """Return the source code of failing tests that describe a target without examples.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -175,17 +176,17 @@ class CodeEvaluator:
         return () if self._tests is None or target.has_wants else await self._tests.sources(target)
 
     async def with_class_examples(self, target: Target) -> Target:
-        """Add to `target` the examples of its class that were observed to run it.
+        """Add examples from the class's docstring that run the target.
 
-        The examples run in the current module. If some do not finish there, all of them run again with an empty body
-        for the target.
+        The examples run in the current module, to observe which ones call the target. If one does not finish there, all
+        of them run again with a body that only raises an exception.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
         """
         if not target.of_class:
             return target
-        from adacoder.agents.prompt import bodiless  # a large import that only candidates need
+        from adacoder.agents.prompt import bodiless  # slow import, needed only for candidates
         from adacoder.source.splice import splice
 
         every = replace(target, examples=target.of_class)
@@ -201,7 +202,7 @@ class CodeEvaluator:
         return replace(target, examples=(*target.examples, *found))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """Run the examples of `target` on `candidate`.
+        """Run the docstring's examples on `candidate`.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -214,7 +215,7 @@ class CodeEvaluator:
             return verdict
 
     async def probe(self, target: Target, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """Run designed `tests` on `candidate`.
+        """Run a model's `tests` on `candidate`.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -226,12 +227,12 @@ class CodeEvaluator:
             return Feedback(verdict.results, verdict.failure)
 
     async def trace(self, target: Target, candidate: Candidate, example: Example) -> Trace:
-        """Run the docstring's earlier examples on `candidate`, and then trace `example`.
+        """Trace `example` on `candidate`, after the examples that precede it in the docstring.
 
         Raises:
             SandboxError: as `evaluate`.
         """
-        from adacoder.source.splice import splice  # a large import that `check` alone does not need
+        from adacoder.source.splice import splice  # slow import, not needed by `check`
 
         examples = target.examples
         before = examples[: examples.index(example)] if example in examples else ()
@@ -248,12 +249,12 @@ class CodeEvaluator:
     async def observe(
         self, target: Target, inputs: Sequence[Input], *, candidate: Candidate | None = None, by_line: bool = False
     ) -> Sequence[Seen | None]:
-        """Run `inputs` on the current text of the module, or on `candidate` in its place, in order and in one process.
+        """Run `inputs` in order in one process, on the module's current text or on `candidate`.
 
-        With `by_line`, the result includes the lines that each input reaches. Before Python 3.12, this takes longer.
+        With `by_line`, results include the lines that each input reaches. This is slower before Python 3.12.
 
-        If an input does not end, the inputs after it run in a new process. After `_MOST_CUT` processes, the remaining
-        inputs are not run, and their result is None.
+        If an input never ends, a new process runs the inputs after it. After `_MOST_CUT` processes, the remaining
+        results are None.
 
         Raises:
             AdaCoderError: the module cannot be imported, or does not define the function.
@@ -263,10 +264,10 @@ class CodeEvaluator:
         if candidate is not None and not candidate.function:
             raise AdaCoderError(f"The reply holds no function '{target.name}'.")
         if candidate is not None:
-            from adacoder.source.splice import splice  # a large import that `check` alone does not need
+            from adacoder.source.splice import splice  # slow import, not needed by `check`
 
             placed = await aside(splice, target, candidate)
-        what = replace(self._program(target, placed, None), by_line=by_line)
+        what = replace(self._program(target, placed, None), by_line=by_line, observed=True)
         found: list[Seen | None] = [None] * len(inputs)
         begin = 0
         for _ in range(_MOST_CUT):
@@ -281,7 +282,7 @@ class CodeEvaluator:
             for number in dict.fromkeys(number for number, _ in places):
                 of_input = [each for each, (its, _) in zip(verdict.results, places, strict=False) if its == number]
                 if len(of_input) < len(inputs[number].statements):
-                    # The time ran out during this input. The input counts as endless only if it had all the time.
+                    # The time ran out during this input. Only an input that had the whole time counts as endless.
                     if number == begin:
                         found[number] = Seen((*_seen(of_input), ENDLESS))
                     begin = max(number, begin + 1)
@@ -293,10 +294,10 @@ class CodeEvaluator:
         return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
-        """Run the examples of one docstring on the current text of the module.
+        """Run the examples of one docstring on the module's current text.
 
-        As in doctest, all examples count, even if they do not run the function, and an example without an expected
-        output must give none. As for candidates, hard-coded answers do not pass. For `once`, see `Checks.check`.
+        As in doctest, all examples count, even if they do not call the function, and an example without expected output
+        must print nothing. Hard-coded answers fail. For `once`, see `Checks.check`.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -312,7 +313,7 @@ class CodeEvaluator:
             return verdict
 
     async def without_missing_packages(self, target: Target) -> Target:
-        """Return a target whose examples are skipped if a package that they need is not installed.
+        """Skip examples that need a package that is not installed. Return the changed target.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -341,14 +342,17 @@ class CodeEvaluator:
         return await self._covered(verdict, target, placed, text)
 
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
-        """Run the examples on a candidate. Return the verdict, the splice if any, and the module's text that ran."""
+        """Run the examples on a candidate.
+
+        Return the verdict, the edits that placed the candidate, and the text that ran.
+        """
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
             return _not_run(FailureKind.NO_FUNCTION, message), None, None
         if candidate.cut:
             message = "The reply broke off or left parts of the function out."
             return _not_run(FailureKind.CUT_OFF, message), None, None
-        from adacoder.source.splice import splice  # a large import that `check` alone does not need
+        from adacoder.source.splice import splice  # slow import, not needed by `check`
 
         text = await aside(withheld, target)
         placed = await aside(splice, target, candidate)
@@ -358,7 +362,7 @@ class CodeEvaluator:
         standing = await self._run(target, _as_it_stands(target), (), text)
         if text is not None and not standing.imports:
             as_written = await self._run(target, _as_it_stands(target), (), None)
-            if as_written.imports:  # the module reads docstrings while it is imported, for example in a decorator
+            if as_written.imports:  # the module needs its docstrings at import, for example in a decorator
                 text, standing = None, as_written
                 verdict = await self._run(target, placed, target.examples, text)
         failure = _failed_import(verdict)
@@ -374,13 +378,14 @@ class CodeEvaluator:
             return _not_run(FailureKind.BROKEN_EXAMPLE, str(unreadable), example)
         what = replace(self._program(target, _as_it_stands(target), None), all_count=True)
         if is_page(target.module.path):
-            # The page itself is not Python, so its examples run in an empty module.
+            # A Markdown or text page is not Python, so its examples run in an empty module.
             what = replace(what, module=_empty(target.module, target.module.name), text="", overlays=self._overlays)
             once = False
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # The module deletes the name, or does not define it under a false condition. So doctest does not find it.
+            # The name does not exist after the import, for example because the module deletes it. Doctest would not
+            # find it either.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -393,7 +398,10 @@ class CodeEvaluator:
     async def _not_memorised(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Fail a passing candidate for hard-coded answers. To be sure, run it again, observed by line."""
+        """Fail a candidate that passes with hard-coded answers.
+
+        To confirm this, run the candidate again, and observe which lines the examples reach.
+        """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
         from adacoder.source.memorised import memorised
@@ -409,14 +417,14 @@ class CodeEvaluator:
     async def _covered(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Add the coverage of a passing candidate by its examples and by the tests that passed.
+        """Add coverage by the examples and by the project's tests that passed.
 
-        If these cannot run together, only the examples count. If they fail when they are observed, the verdict stays
-        without coverage.
+        If they cannot run together, only the examples are measured. If they fail when lines are observed, there is no
+        coverage.
         """
         if not (self._covers and verdict.passed and target.is_function and verdict.is_proved):
             return verdict
-        from adacoder.source.coverage import coverage  # a large import that `check` alone does not need
+        from adacoder.source.coverage import coverage  # slow import, not needed by `check`
 
         names = tuple(test.name for test in verdict.tests if test.proves)
         for tests in dict.fromkeys((names, ())):
@@ -428,7 +436,10 @@ class CodeEvaluator:
     async def _seen_by_line(
         self, target: Target, placed: Splice, text: str | None, tests: tuple[str, ...], *, once: bool
     ) -> Verdict:
-        """Run the examples again, then `tests`, and observe the lines that they reach. Errors are left out."""
+        """Run the examples and `tests` again, and observe the lines that they reach.
+
+        Return an empty verdict on an error.
+        """
         what = replace(self._program(target, placed, None if tests else text), by_line=True, tests=tests)
         run, seconds = self._host.check if once else self._host.evaluate, self._timeout
         if tests and self._tests is not None:
@@ -441,8 +452,8 @@ class CodeEvaluator:
         return Verdict(None)
 
     async def _run(self, target: Target, placed: Splice, examples: tuple[Example, ...], text: str | None) -> Verdict:
-        """Run `examples` on a spliced candidate (see `_program`). A note warns if the code could read their outputs."""
-        from adacoder.source.imports import undefined_names  # a large import that `check` alone does not need
+        """Run `examples` on a candidate in its module. Add a note if the candidate could read the expected outputs."""
+        from adacoder.source.imports import undefined_names  # slow import, not needed by `check`
 
         suspects = await aside(undefined_names, placed.text, [placed.function, *placed.added])
         what = self._program(target, placed, text, suspects)
@@ -455,10 +466,10 @@ class CodeEvaluator:
         return replace(verdict, notes=(*verdict.notes, note)) if note else verdict
 
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
-        """Create the sandbox's Program for a spliced candidate.
+        """Create the program that the sandbox runs.
 
-        The splice's edits are applied to `text`, the module's text without the expected outputs. If `text` is None, the
-        module runs as written.
+        `text` is the module's text without the expected outputs, so that candidates cannot read them. If `text` is
+        None, the module runs with them.
         """
         lines = Lines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -469,7 +480,7 @@ class CodeEvaluator:
             first_line=lines.line_at(placed.function.start) + 1,
             last_line=lines.line_at(placed.function.end) + 1,
             suspects=suspects,
-            # The module's own file is overlaid as well, because an example may import it under another dotted name.
+            # The module's own file is replaced as well, because an example may import it under a second name.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
             options=self._options,
@@ -479,7 +490,7 @@ class CodeEvaluator:
 
 
 def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
-    """Return the outputs up to the first exception. After it, statements may use names from earlier inputs."""
+    """Return the outputs up to the first exception. Later statements may use names that were never assigned."""
     outputs: list[str] = []
     for result in results:
         if result.error is not None:
@@ -490,7 +501,7 @@ def _seen(results: Sequence[ExampleResult]) -> tuple[str, ...]:
 
 
 def _empty(module: Module, name: str) -> Module:
-    """Return an empty module that can import the same modules as `module`."""
+    """Return an empty module in the import root of `module`."""
     return replace(module, path=module.root / f"{name}.py", name=name)
 
 
@@ -499,7 +510,7 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """Return the failure of a verdict if it is a failed import that the target did not cause; otherwise None."""
+    """Return the failure if the module cannot be imported and the target is not the cause, else None."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
@@ -507,9 +518,9 @@ def _failed_import(verdict: Verdict) -> Failure | None:
 
 
 def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """Turn a failed import into the failure of a broken module.
+    """Report that the module cannot be imported.
 
-    `whatever` is appended to the message. If isolation denied something, the message stays.
+    `whatever` is appended to the message. If the sandbox denied something, the original message is kept.
     """
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
@@ -518,9 +529,9 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 
 
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
-    """Turn a verdict into a failure if an example without an output failed.
+    """Fail a verdict if an example without expected output printed something.
 
-    It gave an output that the docstring does not show, or one of its directives cannot be followed.
+    An example with a directive that cannot be followed also fails.
     """
     unshown = next((each for each in verdict.results if not (each.matched or each.skipped or each.example.want)), None)
     if verdict.failure is not None or unshown is None:

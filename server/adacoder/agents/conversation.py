@@ -1,4 +1,4 @@
-"""The model calls of one request. Each call is for a Role, and begins with the same text, the Briefing."""
+"""Model calls of one request. All prompts begin with the same text, so that a server can cache it."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ T = TypeVar("T")
 
 _AGAIN = "The server ended the reply before the function was whole: it is asked for once more."
 _STRIDE = 256
-"""Number of characters between two checks of a growing reply for repetition."""
+"""Minimum number of new characters in a reply before it is checked for repetition again."""
 _SHORT = 4000
-"""Maximum characters of a reply that is checked in the event loop whenever it grows. A longer reply is checked in a
-thread, and only after it has grown by its length divided by `_GROWTH`. So all checks together stay cheap."""
+"""Maximum length of a reply that is checked in the event loop. A longer reply is checked in a thread, each time that it
+has grown by 1/`_GROWTH`, so that the total cost stays low."""
 _GROWTH = 16
 _LONGEST = 1_000_000
-"""Maximum length of a reply, in characters."""
 
 
 class _Looks:
-    """Checks whether a growing reply can end, without blocking the event loop for long."""
+    """Checks in the background whether a growing reply is complete."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
         self._least = 0
-        """Length at which the reply is checked again."""
+        """Length of the reply at which the next check starts."""
         self._look: asyncio.Future[bool] | None = None
 
     def are_enough(self, text: str) -> bool:
-        """Return True once a check has found that the reply can end."""
+        """Return True if a check has found the reply complete."""
         if len(text) <= _SHORT:
             return self._enough(text)
         if self._look is not None:
@@ -59,7 +58,7 @@ class _Looks:
 
 
 class Conversation:
-    """Asks the model of one request. The Briefing is packed once, at the first call."""
+    """Sends the prompts of one request to the model. The text that all prompts share is created at the first call."""
 
     def __init__(
         self,
@@ -77,10 +76,10 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer used, because one may have ended a reply too early."""
+        """True if stop sequences are no longer sent, because one may have cut off a reply."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
-        """Ask the model as `role`, with `fields` in its prompt, and read the reply.
+        """Ask the model as `role` and read its reply. The values in `fields` are inserted into the prompt.
 
         Raises:
             BudgetSpent: a user's limit is reached.
@@ -108,7 +107,7 @@ class Conversation:
                     return role.otherwise
                 if is_thinking(reply.text):
                     raise OnlyThought(self._model.name or "", ran_out=reply.ended is Ended.LENGTH)
-                self._never_stops = True  # the function may begin after the place where the server stopped
+                self._never_stops = True  # a stop sequence may have ended the reply before the function began
                 return found  # type: ignore[return-value]  # only a Role with a default reads None
 
     async def _was_stopped_short(self, role: Role[T], call: RoleCall, reply: Reply) -> bool:
@@ -119,9 +118,10 @@ class Conversation:
     async def _reply(
         self, briefing: Briefing, call: RoleCall, step: OpenStep, role: Role[T], sampling: Sampling | None
     ) -> tuple[Reply, Asked]:
-        """Get the model's reply to `call`. The reply and its progress are recorded in `step`.
+        """Get the model's reply, and record it in `step`.
 
-        A reply is ended, and counts as broken off, if it only repeats itself or goes on and on without the function.
+        The reply is ended early if it repeats itself or becomes very long without the function. It then counts as cut
+        off.
         """
         looked = 0
         is_endless = False

@@ -1,7 +1,6 @@
-"""The Debug Specialist fixes superficial errors by rules, without a model (paper, section IV-D and Algorithm 3).
+"""Fix superficial errors of a failed candidate by rules, without a model (paper, section IV-D and Algorithm 3).
 
-It runs only after a failure. Its rules are in `repairs.py`. The result of each rule is kept or dropped without running
-code. The Code Evaluator then runs the final result.
+The rules are in `repairs.py`. They do not run the candidate. The Code Evaluator runs the final result.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from adacoder.source.splice import splice
 
 @dataclass(frozen=True, slots=True)
 class DebugSpecialist:
-    """The Agent that repairs candidates by rules."""
+    """Repairs candidates by rules."""
 
     index: ImportIndex
     journal: Journal
@@ -28,12 +27,12 @@ class DebugSpecialist:
     async def repair(
         self, target: Target, candidate: Candidate, verdict: Verdict, *, as_printed: bool = False
     ) -> Candidate:
-        """Repair the candidate by rules. If the rules cannot fix anything, return the same object.
+        """Return the repaired candidate, or the same object if no rule helps.
 
-        If `as_printed`, the paper's rules are used instead of AdaCoder's.
+        With `as_printed`, the rules of the paper are used instead of AdaCoder's.
         """
         if verdict.failure is None or (candidate.cut and not target.has_wants):
-            # The reply was cut off, so a repaired end is a guess. Only an example could confirm it.
+            # The reply was cut off, so the repair would be a guess. Without examples, nothing could confirm the guess.
             return candidate
 
         with self.journal.step("debug_specialist", "repair", "fixing by rule") as step:
@@ -47,7 +46,7 @@ class DebugSpecialist:
 
 def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
 
-    @cache  # the judgement of each rule needs the names, and so does the rule for imports
+    @cache  # cached, because the names are needed after each rule
     def undefined(changed: Candidate) -> tuple[str, ...]:
         placed = splice(target, changed)
         return undefined_names(placed.text, [placed.function, *placed.added])
@@ -56,7 +55,7 @@ def _in_order(candidate: Candidate, target: Target, index: ImportIndex) -> tuple
 
 
 def _by_the_paper(candidate: Candidate, failure: Failure, index: ImportIndex) -> tuple[Candidate, tuple[str, ...]]:
-    """Apply Algorithm 3 to the candidate's function. Its imports and helpers stay unchanged."""
+    """Apply the paper's Algorithm 3 to the function only. Imports and helper functions stay unchanged."""
     imports: list[str] = []
 
     def noted(name: str) -> None:

@@ -1,6 +1,7 @@
-"""Read designed tests in a reply as Examples. They may be asserts, doctests, a table, or calls with results in prose.
+"""Read a model's tests from its reply.
 
-These tests are a model's opinion of the docstring's meaning. They can only reject a candidate or rank it.
+Tests can be asserts, doctests, table rows, or calls with results in prose. They may misread the docstring, so they can
+only rank or reject a candidate.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from adacoder.source.informal import informal
 from adacoder.source.literal import Literal
 
 MOST_TESTS = 20
-"""Maximum number of tests that are kept from one reply."""
+"""Maximum number of tests to keep from one reply."""
 LONGEST_TEST = 1_000
-"""Maximum characters of a test and its output. AgentCoder's "large" inputs must also fit into a prompt."""
+"""Maximum length of a test with its output, in characters. Tests must fit into later prompts."""
 _MOST_COLUMNS = 8
-"""Maximum number of columns of a table. Further columns on the right are not read."""
+"""Maximum number of columns to read from a table."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 _ASSERT_LINE = re.compile(
     r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*`?(?P<code>(?:assert|self\.assert\w+\()[^\n`]*)", re.MULTILINE
@@ -34,7 +35,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def designed_tests(text: str, target: Target) -> tuple[Example, ...]:
-    """Read the tests of `target` in a reply, in any known form. Tests that need more than a call are skipped."""
+    """Return the tests of `target` in a reply. Tests that need more than one call are skipped."""
     text = normalize(answer(text))
     asserts = [*_asserts(text, target)]
     found = [*suggested(text), *asserts, *_rows(text, target)]
@@ -59,7 +60,7 @@ def _asserts(text: str, target: Target) -> Iterator[Example]:
 
 
 def _claim(node: ast.AST) -> ast.expr | None:
-    """Return the expression that must be true in an assert of Python or unittest; None for other nodes."""
+    """Return the condition that an assert statement or a unittest assertion checks, or None for other nodes."""
     if isinstance(node, ast.Assert):
         return node.test
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -74,7 +75,7 @@ def _claim(node: ast.AST) -> ast.expr | None:
 
 
 def _is_on_its_own(claim: ast.expr, target: Target) -> bool:
-    """Return whether the claim uses the target, and no other names except for Python's built-ins."""
+    """Return whether the condition uses the target, and otherwise only built-in names."""
     bound = {node.id for node in ast.walk(claim) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(claim) if isinstance(node, ast.arg)}
     known = _BUILTINS | bound | {target.qualname.partition(".")[0]}
@@ -87,9 +88,9 @@ def _attributes(claim: ast.expr) -> set[str]:
 
 
 def _example(claim: ast.expr) -> Example:
-    """Turn a claim into an Example.
+    """Turn a condition into an example.
 
-    If the claim compares with a literal, the Example has the call and its result. Otherwise it has `bool(…)` and True.
+    `f(2) == 4` becomes a call with the output 4. Any other condition becomes `bool(condition)` with the output True.
     """
     if isinstance(claim, ast.Compare) and len(claim.ops) == 1 and isinstance(claim.ops[0], ast.Eq | ast.Is):
         left, right = claim.left, claim.comparators[0]
@@ -101,9 +102,9 @@ def _example(claim: ast.expr) -> Example:
 
 
 def _rows(text: str, target: Target) -> Iterator[Example]:
-    """Yield the tests in a table of calls and results, or of arguments and results.
+    """Yield tests from the rows of Markdown tables.
 
-    The arguments may be in one column or in several. Other columns, such as numbers before the calls, are skipped.
+    A row has a call and its result, or arguments and a result. Other columns, such as row numbers, are skipped.
     """
     calls = Calls.of(target)
     for row in _ROW.finditer(text):
@@ -116,7 +117,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test in the cells `before` a result: one call, or arguments that the target accepts; else None."""
+    """Return the test in a table row, or None. `before` has the cells of the call, or of its arguments."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")
@@ -130,7 +131,7 @@ def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> E
 
 
 def _is_taken(call: ast.expr, calls: Calls | None) -> bool:
-    """Return whether all arguments of a call are literals, and the function accepts them."""
+    """Return whether all arguments are literals and match the function's signature."""
     if calls is None or not isinstance(call, ast.Call):
         return False
     arguments = tuple([(None, each) for each in call.args] + [(each.arg, each.value) for each in call.keywords])

@@ -1,7 +1,7 @@
-"""The Test Designer suggests examples for a docstring that has none or too few.
+"""Suggest examples for a docstring that has none or too few.
 
-AgentCoder has an agent with this name and role. The suggestions are only a model's opinion of the docstring's meaning.
-So a person reads them before they become part of the docstring.
+AgentCoder calls this agent the Test Designer. A model can misread the docstring, so the user reviews the examples
+before they are inserted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ DESIGNER = Role(
     read=_examples,
     limits=Limits(one_in=8, most=512),
 )
-"""The Role that suggests examples with their outputs."""
+"""Role that suggests examples with their outputs."""
 
 
 def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]:
-    """Select examples that show an output, are not yet in the docstring of `target`, and fit into a docstring."""
+    """Return the examples that have an output, are not in the docstring yet, and can be written into one."""
     known = {example.source for example in target.examples}
     return tuple(example for example in examples if example.has_want and example.source not in known and _fits(example))
 
 
 def _fits(example: Example) -> bool:
-    """Return whether the example fits into any docstring, even a raw one, where nothing can be escaped."""
+    """Return whether the example can stand in any docstring, even in a raw string, which has no escapes."""
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

@@ -1,4 +1,4 @@
-"""Describe the failures and traces of candidates for prompts, and shorten long text."""
+"""Describe failures and traces in prompts, and shorten long texts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from adacoder.traces import Executed, Trace
 
 _SHOWN = 20
-"""The maximum length of a trace is this multiple of the maximum length of a value."""
+"""Maximum length of a trace, as a multiple of the maximum length of one value."""
 _MOST_BLOCKS = 10
-"""Maximum number of blocks that are shown: the first and the last, half each (LDB's released code)."""
+"""Maximum number of blocks in a described trace: the first five and the last five (LDB's released code)."""
 
 
 def described(verdict: Verdict) -> Field:
-    """Describe the failure of a candidate for a prompt.
+    """Return a function that describes a candidate's failure in a prompt.
 
     Raises:
         ValueError: the candidate did not fail.
@@ -33,15 +33,15 @@ def described(verdict: Verdict) -> Field:
 
 
 def reported(failure: Failure | None) -> Field | None:
-    """Describe for a prompt how a designed test failed; None if no test failed."""
+    """Return a function that describes a failed test in a prompt; None if no test failed."""
     return None if failure is None else partial(describe, failure)
 
 
 def describe(failure: Failure, most: int) -> str:
-    """Describe an error for a planner: the example, its expected output, and its actual output.
+    """Describe a failure: the example, its expected output, and its actual output.
 
-    At most `most` characters of each part are shown. Keys and tokens are removed. Parts that are more likely to be the
-    same in the next error come first.
+    Each part is cut to `most` characters, and secrets are removed. The example comes first, because a server can cache
+    a beginning that stays the same.
     """
     example, test = failure.example, failure.test
     if test is not None:
@@ -63,9 +63,9 @@ def describe(failure: Failure, most: int) -> str:
 
 
 def traced(trace: Trace, most: int) -> str:
-    """Describe a trace for a prompt: each executed line, after a comment with the new values.
+    """Describe a trace: each executed line, after a comment with the values that changed.
 
-    It shows `most` characters of each value. The whole text is also limited, and keys and tokens are removed.
+    Each value is cut to `most` characters, and secrets are removed.
     """
     code = {line.number: without_secrets(line.text) for line in trace.code}
     shown = [line for each in trace.first for line in _executed(each, code, most)]
@@ -75,7 +75,7 @@ def traced(trace: Trace, most: int) -> str:
 
 
 def traced_in_blocks(trace: Trace, most: int) -> str:
-    """Describe a trace as `traced` does, but by blocks. Of many blocks, only the first and the last are shown."""
+    """Describe a trace block by block. If there are many blocks, only the first and the last ones are shown."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     blocks = [*_blocks(trace.first, code), *_blocks(trace.last, code)]
     half = _MOST_BLOCKS // 2
@@ -89,10 +89,10 @@ def traced_in_blocks(trace: Trace, most: int) -> str:
 
 
 def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[list[Executed]]:
-    """Split executed lines where they branch, jump back, or belong to another call."""
+    """Split executed lines into blocks. A block ends at a branch, at a jump back, or at another call."""
     block: list[Executed] = []
     for entry in entries:
-        ends = bool(entry.gave or entry.raised)  # this entry is the end of a call, at the line of the previous entry
+        ends = bool(entry.gave or entry.raised)  # the end of a call, recorded at the line of the previous entry
         if block and (
             entry.call != block[-1].call
             or entry.line < block[-1].line
@@ -119,7 +119,7 @@ def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[s
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the middle out of `text` if it has more than `most` characters. A note says how much was cut."""
+    """Cut the middle out of a text that is longer than `most` characters, and say how much was cut."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -127,9 +127,9 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Return the text of `render(number)` for the greatest number that fits.
+    """Return `render(number)`, with the greatest number up to `most` that keeps the text within `room` tokens.
 
-    The number is at most `most`, and the text has at most `room` tokens. If no number fits, return `render(0)`.
+    If no number fits, return `render(0)`.
     """
     text = render(most)
     if window.measure(text) <= room:

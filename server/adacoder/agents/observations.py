@@ -1,6 +1,6 @@
-"""Store the observed tests of a workspace for later starts, in files that only this user can write.
+"""Store the results of a workspace's tests on disk, so that the next start can reuse them.
 
-There is a file for each test file. If one is malformed, it counts as missing, so the tests run again.
+Each test file has one file, which only this user can write. A malformed file is ignored, and the tests run again.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from adacoder.private_files import cache_folder
 _VERSION = 1
 _MOST_BYTES = 8 << 20
 _MOST_BYTES_IN_ALL = 64 << 20
-"""Maximum number of bytes of all files of a workspace. The oldest files are removed first."""
+"""Maximum size of all stored results of a workspace, in bytes. The oldest files are removed first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The tests of one file, as they were observed on the unchanged project."""
+    """Results of one test file on the unchanged project."""
 
     tests: tuple[ProjectTest, ...]
     trouble: str = ""
-    """Why the file's tests did not run; empty if they ran."""
+    """The reason why tests did not run; empty if all ran."""
     state: Mapping[Path, str | None] | None = None
-    """The digest of each file on which the tests depend; None for a file that does not exist."""
+    """Digest of each file that the tests read; None for a missing file."""
 
 
 class Observations:
-    """The stored observations of one workspace, with the given environment variables."""
+    """The stored test results of one workspace and its environment variables."""
 
     def __init__(self, workspace: Path, env: Sequence[str] = ()) -> None:
         place = "\0".join([os.path.realpath(workspace), *env])
@@ -43,13 +43,13 @@ class Observations:
         self._folder = cache_folder("tests", key)
 
     def load(self, path: Path, root: Path) -> Observed | None:
-        """Return the observation of a test file; None if there is none. `root` is the folder of its imports."""
+        """Return the stored results of a test file, or None. Its tests import modules from `root`."""
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return _observed(read_json(self._folder.read(_name(path, root), _MOST_BYTES).decode()))
         return None
 
     def save(self, path: Path, root: Path, observed: Observed) -> None:
-        """Store the observation of a test file. Ignore an error, because then the tests only run again."""
+        """Store the results of a test file. An error is ignored: the tests then run again."""
         data = json.dumps(_json(observed)).encode()
         if len(data) > _MOST_BYTES:
             return
@@ -90,11 +90,6 @@ def _json(observed: Observed) -> JSON:
 
 
 def _observed(found: object) -> Observed:
-    """Read an observation.
-
-    Raises:
-        KeyError, TypeError, ValueError: it is malformed.
-    """
     match found:
         case {"version": version, "trouble": str(trouble), "state": dict(state), "tests": list(tests)} if (
             version == _VERSION

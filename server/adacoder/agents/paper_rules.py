@@ -1,7 +1,6 @@
-"""The paper's own Debug Specialist (Algorithm 3 as printed), for comparison with `repairs.py`.
+"""The repair rules of the AdaCoder paper as printed (Algorithm 3), for comparison with `repairs.py`.
 
-It rewrites the whole text, whatever the error is. Only the strategy `adacoder:paper-rules` uses it.
-`benchmarks/rescue.py` compares both sets of rules on recorded replies.
+These rules rewrite the whole text for any error. Only the strategy `adacoder:paper-rules` uses them.
 """
 
 from __future__ import annotations
@@ -22,15 +21,14 @@ _COLUMNS = 4
 def debugged(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
     """Apply the three steps of Algorithm 3 to `code`.
 
-    `error` is the error from the Code Evaluator, as `Type: message`. `import_for` returns the statement that imports a
-    name, and replaces the paper's database. Line 4 of the algorithm is left out: it resets the error, which would
-    disable the third step.
+    `error` is written as `Type: message`. `import_for` returns the import statement for a name. Line 4 of the algorithm
+    is left out: it clears the error, so the third step could never run.
     """
     return _missing_import(_truncated(_filtered(code)), error, import_for)
 
 
 def _filtered(code: str) -> str:
-    """Step 1: replace every four columns by a tab, indent deeper after a colon, and remove uses of the function."""
+    """Step 1: indent with tabs, indent deeper after a colon, and remove lines that use the function."""
     lines = [_in_tabs(line) if line.strip() else line for line in code.split("\n")]
     for index in range(len(lines) - 1):
         if lines[index].endswith(":"):
@@ -53,7 +51,7 @@ def _tabs(line: str) -> int:
 
 
 def _truncated(code: str) -> str:
-    """Step 2: remove the last line until the rest compiles, while there is more than one function."""
+    """Step 2: remove lines from the end until the code compiles, as long as it has more than one function."""
     room = MOST_TRIED
     while room > 0 and parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
         room -= len(code)
@@ -62,7 +60,7 @@ def _truncated(code: str) -> str:
 
 
 def _missing_import(code: str, error: str | None, import_for: Callable[[str], str | None]) -> str:
-    """Step 3: add the import of the name that the error reports."""
+    """Step 3: add an import for the name in a NameError."""
     found = _NAME_ERROR.search(error or "") if (error or "").startswith("NameError") else None
     statement = import_for(found[1]) if found else None
     return code if statement is None else f"{statement}\n{code}"

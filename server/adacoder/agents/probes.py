@@ -1,9 +1,10 @@
-"""Run designed tests on candidates during a request.
+"""Rank and reject candidates by tests that a model has written.
 
-A designed test is a model's opinion, so it never verifies a candidate. Tests that contradict the docstring's Examples
-are not used. Only a test that two designs contain ranks candidates that no Example proves, and sends back a candidate
-that passed the Examples. A test can be right even if several candidates fail it, because the candidates of a request
-are revisions of one another.
+A model can write wrong tests, so they never verify a candidate. Tests that contradict the docstring's examples are
+dropped.
+
+A test affects a candidate that passed the examples only if the model wrote the same test twice. Candidates of one
+request are revisions of each other, so a test that all of them fail can still be right.
 """
 
 from __future__ import annotations
@@ -19,32 +20,32 @@ from adacoder.models.base import Sampling
 from adacoder.pytext import parsed
 
 _AGREEING = 2
-"""Minimum number of designs that must agree on a test before it ranks candidates."""
+"""Number of times that a model must write a test before the test can rank candidates."""
 _ANOTHER = Sampling(temperature=0.8)
-"""Sampling of another design, which should differ from the first."""
+"""Sampling for the second set of tests, which should differ from the first set."""
 
 Design = Callable[[Attempt, Sampling | None], Awaitable[Sequence[Example]]]
-"""Asks a model to design tests for an attempt."""
+"""Function that asks a model for tests."""
 
 
 class Probes:
-    """The designed tests of one request."""
+    """Tests that a model has written for one request."""
 
     def __init__(self, request: Request, design: Design, first: Sequence[Example] | None = None) -> None:
-        """`design` is called for each design, except for the first one if it is given as `first`."""
+        """`design` asks a model for a set of tests. `first` is the first set, if it already exists."""
         self._request = request
         self._design = design
         self._first = first
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
-        """For each call, the tests that no Example contradicts. Each test has the number of designs that contain it."""
+        """For each call, the expected results, and the number of test sets that contain each of them."""
         self._seen: list[Attempt] = []
 
     async def failure(self, attempt: Attempt) -> Failure | None:
-        """Run the designed tests on an attempt. Return the failure for which it is sent back, if any.
+        """Run the model's tests on an attempt, and return the failure that the model should fix, if any.
 
-        If a test fails, another design is made, because it is a second opinion. No test runs on an attempt that an
-        Example proves, because nothing outranks it.
+        If a test fails, the model is asked for a second set of tests. No test runs if an example proves the attempt,
+        because examples outrank a model's tests.
 
         Raises:
             BudgetSpent, ModelError, SandboxError: as `Request.ask` and `Request.evaluate`.
@@ -63,9 +64,9 @@ class Probes:
         return failure if self._believed().get(failure.example, 0) >= _AGREEING else None
 
     async def _run(self, attempt: Attempt, tests: Sequence[Example]) -> Feedback:
-        """Add `tests` as a new design, and run the tests that `_believed` selects from all designs on `attempt`.
+        """Add a set of tests, and run the trusted tests of all sets on `attempt`.
 
-        After a new design, the selected tests also run on earlier attempts.
+        New tests also run on earlier attempts, to rank them.
         """
         self._count(tests)
         earlier = [each for each in self._seen if each != attempt]
@@ -76,7 +77,10 @@ class Probes:
         return await self._ranked(attempt)
 
     async def _ranked(self, attempt: Attempt) -> Feedback:
-        """Run the believed tests on an attempt. Rank it by the number of tests that it passes and designs agree on."""
+        """Run the trusted tests on an attempt.
+
+        Rank it by the passed tests that at least `_AGREEING` test sets contain.
+        """
         believed = self._believed()
         if not believed:
             return Feedback((), None)
@@ -86,10 +90,10 @@ class Probes:
         return feedback
 
     def _believed(self) -> dict[Example, int]:
-        """Return the tests to run, each with the number of designs that contain it, those of most designs first.
+        """Return the trusted tests, each with the number of test sets that contain it, highest number first.
 
-        Designs may expect different results of the same call. Then only the result with the most designs is tested. In
-        a tie, the call is not tested.
+        If the sets expect different results of a call, the most frequent result is used. In a tie, the call is not
+        tested.
         """
         found = {}
         for votes in self._votes.values():
@@ -109,14 +113,14 @@ class Probes:
                 continue
             votes = self._votes.setdefault(call, {})
             known = next((each for each in votes if _result(each.want) == want), test)
-            votes.setdefault(known, 0)  # another spelling of a test in the same design does not count again
+            votes.setdefault(known, 0)  # the same test twice in one set counts once
             found[call, known] = None
         for call, test in found:
             self._votes[call][test] += 1
 
 
 def _call(source: str) -> str:
-    """Return a key for a call. All spellings of a call have the same key."""
+    """Return a key for a call that does not depend on its formatting."""
     tree = parsed(source)
     with suppress(RecursionError):
         return source if tree is None else ast.dump(tree)
@@ -124,7 +128,7 @@ def _call(source: str) -> str:
 
 
 def _result(want: str) -> object:
-    """Return a key for a result. All spellings of a result have the same key."""
+    """Return a key for a result that does not depend on its formatting."""
     match parsed(want.strip()):
         case ast.Module(body=[ast.Expr(value)]):
             with suppress(ValueError, TypeError, MemoryError, RecursionError):

@@ -1,6 +1,6 @@
-"""The Programming Assistant writes the function, first without a plan and later by a plan (paper, section IV-B).
+"""Write the function, first without a plan and later by a plan (paper, section IV-B).
 
-It never sees its earlier code. The paper found that it is better to write from scratch than to refine.
+The model never sees its earlier code. The paper found that writing from scratch works better than refining.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 _BEFORE = 5000
-"""Maximum characters before the function. Only 23 of 7,037 recorded replies are longer in total, and all are wrong."""
+"""Maximum length of the text before the function, in characters. Only 23 of 7,037 recorded replies were longer, and all
+of these were wrong."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -30,7 +31,10 @@ def _has_function(candidate: Candidate) -> bool:
 
 
 def _was_stopped_short(text: str, target: Target) -> bool:
-    """Call `completion.was_stopped_short`. Names that a rule can import count as known."""
+    """Return whether a stop sequence ended a reply too early.
+
+    Names that a repair rule can import need no definition.
+    """
     return was_stopped_short(text, target, is_in_the_table)
 
 
@@ -42,12 +46,12 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models like to explain their code and to repeat the module. If a stop sequence ends such a reply, the server sends
-    # exact counts of tokens, and AdaCoder need not close the stream.
+    # Models often explain their code or repeat the module. Stop sequences let the server end such replies, so that it
+    # reports token counts.
     limits=Limits(one_in=2, before=_BEFORE, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,
 )
-"""The Role that writes the function without a plan."""
+"""Role that writes the function without a plan."""
 WRITER_BY_PLAN = replace(WRITER, doing="writing the function by the plan", prompt="write_planned")
-"""The Role that writes the function from scratch by `plan`."""
+"""Role that writes the function from scratch by a plan."""

@@ -1,10 +1,10 @@
-"""Find the project's own tests that run a function, and run them on a candidate.
+"""Run the project's own pytest tests on a candidate.
 
-A run of each test file on the unchanged project shows which functions a test runs. The text of a test file only
-decides whether, and how early, the file runs. A result is kept until a file changes on which the tests depend.
+Each test file runs once on the unchanged project, to observe which functions each test calls. The result is reused
+until a file that the tests read changes.
 
-A failing test counts against a candidate, unless the cause is elsewhere: isolation denies a resource that the test
-needs, or the test fails in the same way with another body, or it passes when it runs again.
+A failing test rejects the candidate, with three exceptions. The sandbox denied something that the test needs, the test
+fails with the same error if the function only raises an exception, or the test passes when it runs again.
 """
 
 from __future__ import annotations
@@ -46,52 +46,50 @@ if TYPE_CHECKING:
 
 _PASSED, _FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
 _FILE_SECONDS = 60.0
-"""Time limit in seconds for one test file, while its tests are observed."""
+"""Time limit for one run of a test file on the unchanged project, in seconds."""
 _FAILED_SECONDS = 10.0
-"""Seconds for which the result of a file with a failing test is valid. It is not stored."""
+"""Time for which the result of a file with a failing test is used, in seconds. The failure may depend on the time."""
 _ALL_SECONDS = 30.0
-"""Seconds after which no further test file is observed for a request. Files that name the function come first."""
+"""Time limit for finding the tests of a request, in seconds. Files that mention the function run first."""
 _EMPTY = "adacoder_tests"
-"""Name of the empty module that is loaded instead of a target while test files are observed."""
+"""Name of an empty module. It is imported in place of the target while a test file runs."""
 _CONFIGURATION = (
     *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
     *("setup.cfg", "tox.ini"),
 )
 _MOST_BYTES = 8 << 20
-"""Maximum number of bytes of a file. The tests of a longer file do not run."""
+"""Maximum size of a test file in bytes. Tests in larger files do not run."""
 _SHARE = 0.5
-"""Tests are chosen that took at most this share of the time limit together. A slower candidate still has time."""
+"""Share of the time limit that the selected tests may take on unchanged code. A slower candidate can use the rest."""
 _MOST_SUSPECTS = 3
-"""Maximum number of functions that are tried for a failing test."""
+"""Maximum number of functions that AdaCoder tries to fix for one failing test."""
 _MOST_TESTS = 200
-"""Maximum number of tests that run on a candidate."""
 
 
 class ProjectTests:
-    """The tests of one project, observed in its Host."""
+    """The tests of one project."""
 
     def __init__(self, host: Host, folder: Path, most_seconds: float = _ALL_SECONDS) -> None:
-        """After `most_seconds`, no further test file is observed for a request."""
         self._most_seconds = most_seconds
         self._host = host
         self.folder = folder
         self._stored = Observations(folder, host.env)
         self._known: dict[tuple[Path, Path], tuple[Observed, float]] = {}
-        """Results by the test file and the folder of its imports, each with the time until which it is valid."""
+        """Result and expiry time for each pair of test file and import root."""
         self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}
-        """Digests of files on disk, each with the time and the size of the file."""
+        """Cached digest of each file, with the file's time, size and inode."""
         self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
-        """The texts of the test files on disk, each with the time and the size of the file."""
+        """Cached text of each test file, with the file's time, size and inode."""
         self._observing = asyncio.Lock()
-        """Held while a file is observed, so that candidates need not wait for many files."""
+        """Lets only one file run at a time."""
 
     async def of(
         self, target: Target, overlays: Mapping[Path, str], access: Access, goal: str = "", *, once: bool = False
     ) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
         """Return the tests that run the target on the unchanged project, and notes on files that did not run.
 
-        Tests that run the fewest other functions come first. Test files run as they are on disk, even if they are open.
-        The file of the test `goal` always runs. With `once`, the test files do not change any more.
+        Tests that run the fewest other functions come first. Unsaved changes in test files are ignored. The file of the
+        test `goal` always runs. Pass `once` if test files cannot change between calls, so that they are read only once.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -123,9 +121,10 @@ class ProjectTests:
         return running(target, tests), tuple(troubles)
 
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
-        """Run a test file on the unchanged project, unless nothing has changed since the last run.
+        """Return the results of a test file on the unchanged project.
 
-        The tests can import the same modules as the module `near`.
+        The file runs only if a file that its tests read has changed. The tests can import the same modules as the
+        module `near`.
 
         Raises:
             SandboxError: as `of`.
@@ -155,7 +154,7 @@ class ProjectTests:
                 trouble = f"{which} of the tests in {name} could run: {why.rstrip('.')}. To see more, run pytest on it."
             observed = Observed(verdict.tests, trouble, state)
             if trouble or any(test.status is _FAILED for test in observed.tests):
-                # The next run may end in another way, for example if a test depends on the time.
+                # The next result may differ, for example if a test depends on the time.
                 self._known[key] = observed, time.monotonic() + _FAILED_SECONDS
             else:
                 self._known[key] = observed, math.inf
@@ -165,11 +164,13 @@ class ProjectTests:
     async def suspects(
         self, name: str, overlays: Mapping[Path, str], access: Access, near: Module
     ) -> list[tuple[Path, int, str]]:
-        """Return the functions that a failing test ran, each with its file, its 1-based first line, and the reason.
+        """Return the functions that a failing test ran, the most suspicious first.
 
-        The function that most likely has the fault comes first. This is the function with the greatest value of Ochiai
-        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007), for this failing test and all
-        passing tests: few passing tests run it. Other failing tests only decide between equal functions, because they
+        Each function has its file, its first line (from 1), and a reason. The order is that of the Ochiai coefficient
+        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007): a function that few passing tests
+        run is more suspicious.
+
+        In a tie, a function that more failing tests run comes first. Other failing tests count only then, because they
         may have another cause.
 
         Raises:
@@ -218,10 +219,10 @@ class ProjectTests:
 
         Args:
             program: the module with the candidate in place.
-            tests: the tests as they were observed on the unchanged project.
-            raising: makes the module with a body that only raises an exception.
-            seconds: time limit of a run.
-            goal: name of the test that must pass in any case.
+            tests: the tests, with their results on the unchanged project.
+            raising: returns the module with a body that only raises an exception.
+            seconds: time limit of each run.
+            goal: name of a test that must pass in any case.
 
         Raises:
             SandboxError: as `of`.
@@ -233,12 +234,12 @@ class ProjectTests:
         if verdict.failure is not None:
             return tuple(found.values()), verdict.failure
         for file in dict.fromkeys(name.partition("::")[0] for name in known if name not in found):
-            # Some files cannot run together, for example if they have the same name. Run them as they were observed.
+            # Some files cannot run together, for example two files with the same name. Run each of them alone.
             names = [name for name in known if name not in found and name.partition("::")[0] == file]
             verdict = await self._run(program, names, seconds)
             found |= {test.name: test for test in verdict.tests if test.name in known}
             notes = (*notes, *verdict.notes)
-        # Only now let pytest rewrite the test files, to explain the failures. This also shows which tests are unstable.
+        # Run failing tests again, now with pytest's explanations of asserts. A test that passes now is unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
             if test.name in found:
                 is_unstable = test.status is _PASSED
@@ -256,9 +257,10 @@ class ProjectTests:
         return tuple(found.values()), first_failure(tuple(found.values()), known, notes)
 
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
-        """Return the test files that may run the target, each after its rank.
+        """Return the test files that may run the target, each with a rank.
 
-        The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
+        The rank is 0 for a file that mentions the target, 1 for one that mentions only its module, and 2 for its
+        package.
         """
         if not (once and self._texts):
             paths = filter(is_test_file, python_files(self.folder))
@@ -282,7 +284,7 @@ class ProjectTests:
             return stamp, ""
 
     def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, str | None]:
-        """Return digests of the texts of files. For a file that may not be read, the time and the size count."""
+        """Return a digest of each file's text. A file that may not be read is represented by its time and size."""
         found: dict[Path, str | None] = {}
         for path in paths:
             if path in overlays:
@@ -304,9 +306,9 @@ class ProjectTests:
 
 
 class TestsOfRequest:
-    """The project's tests for one request. The search for them begins while the model still writes."""
+    """The project's tests for one request. The search for them runs while the model writes."""
 
-    __test__ = False  # pytest would take this class for a test
+    __test__ = False  # keeps pytest from collecting this class
 
     def __init__(
         self,
@@ -319,10 +321,10 @@ class TestsOfRequest:
         *,
         once: bool = False,
     ) -> None:
-        """`seconds` is the time limit of the tests of one candidate.
+        """`seconds` is the time limit for the tests of one candidate.
 
-        `goal` is the name of a failing test that must pass in the end. Other tests that failed before may then fail.
-        `waiting` gets the reason why a request has to wait. For `once`, see `ProjectTests.of`.
+        `goal` is the name of a failing test that the result must pass. Other tests that already failed may then still
+        fail. `waiting` is called with a progress message. For `once`, see `ProjectTests.of`.
         """
         self._project = project
         self._overlays = overlays
@@ -334,7 +336,7 @@ class TestsOfRequest:
         self._search: asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]] | None = None
 
     def begin(self, target: Target) -> asyncio.Task[tuple[tuple[ProjectTest, ...], tuple[str, ...]]]:
-        """Begin to search for the tests that run the target, unless the search has begun."""
+        """Start the search for tests that run the target, if it has not started."""
         if self._search is None:
             found = self._project.of(target, self._overlays, self._access, self._goal, once=self._once)
             self._search = asyncio.create_task(found)
@@ -347,13 +349,13 @@ class TestsOfRequest:
         return await asyncio.shield(search)
 
     async def close(self) -> None:
-        """End the search if it still runs."""
+        """Cancel the search."""
         if self._search is not None:
             self._search.cancel()
             await asyncio.gather(self._search, return_exceptions=True)
 
     async def sources(self, target: Target) -> list[str]:
-        """Return the sources of the tests that run the target and fail on the unchanged project.
+        """Return the source code of tests that run the target and fail on the unchanged project.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -362,7 +364,7 @@ class TestsOfRequest:
         return [test.source for test in tests if test.status is _FAILED and test.source]
 
     async def beside(self, verdict: Verdict, target: Target) -> Verdict:
-        """Add the results of the tests that run the target on the unchanged project.
+        """Add the results that the tests had on the unchanged project to a verdict on unchanged code.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -373,7 +375,9 @@ class TestsOfRequest:
         return replace(verdict, tests=tests, failure=failure, notes=(*verdict.notes, *notes))
 
     async def on(self, verdict: Verdict, target: Target, candidate: Candidate, program: Program) -> Verdict:
-        """Add the results of the tests to the verdict of a candidate that passed. `program` has it in place.
+        """Run the tests on a candidate that passed, and add their results to its verdict.
+
+        `program` is the module with the candidate in place.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -423,21 +427,21 @@ _NOT_COUNTED = {
     ProjectTestStatus.NEEDS: "isolation denies a resource that the test needs",
     ProjectTestStatus.FAILED_BEFORE: "the test also fails in the same way if the function only raises an exception",
 }
-"""Why tests with these statuses do not count, as a clause."""
+"""The reason why a failed test with this status does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """Functions that may have the fault behind a failing test, the likeliest first."""
+    """Functions that may cause a test to fail, the most suspicious first."""
 
     targets: tuple[tuple[Target, str], ...]
-    """The functions, each with a clause that says why it is suspected."""
+    """Each function, with the reason for the suspicion."""
     notes: tuple[str, ...] = ()
-    """Sentences on functions that cannot be fixed."""
+    """Messages about functions that cannot be fixed."""
 
 
 def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, access: Access) -> Suspects:
-    """Return the first functions at `places` that can be fixed. `ProjectTests.suspects` returns the places."""
+    """Locate the functions that `ProjectTests.suspects` returned. Skip those that AdaCoder cannot fix."""
     targets: list[tuple[Target, str]] = []
     notes: list[str] = []
     for path, line, why in places:
@@ -455,7 +459,7 @@ def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, acces
 
 
 def _within(tests: Sequence[ProjectTest], seconds: float) -> tuple[ProjectTest, ...]:
-    """Return the first tests, as many as should end within a time limit."""
+    """Select tests that together should end within a time limit."""
     chosen: list[ProjectTest] = []
     left = seconds * _SHARE
     for test in tests[:_MOST_TESTS]:
@@ -470,21 +474,24 @@ def _failed(tests: Mapping[str, ProjectTest]) -> list[str]:
 
 
 def as_it_stands(target: Target) -> Program:
-    """Return the program that runs the current text of the target's module."""
+    """Return the program that runs the target's module unchanged."""
     lines = Lines(target.text)
     first, last = (lines.line_at(place) + 1 for place in (target.definition.start, target.definition.end))
     return Program(target.module, target.text, target.qualname, first, last)
 
 
 def running(target: Target, tests: Iterable[ProjectTest]) -> tuple[ProjectTest, ...]:
-    """Return the tests that ran the target, sorted by the number of other functions that they ran."""
+    """Return the tests that ran the target. Tests that ran the fewest other functions come first."""
     place = os.path.realpath(target.module.path), line_number(target.text, target.definition.start) + 1
     found = [test for test in tests if place in test.ran and test.status is not ProjectTestStatus.SKIPPED]
     return tuple(sorted(found, key=lambda test: (len(test.ran), test.name)))
 
 
 def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Sequence[str] = ()) -> Failure | None:
-    """Return the first failure of tests. All tests with these `names` must have run, else `notes` say why."""
+    """Return the first failure, or None.
+
+    A test in `names` that did not run is a failure, too. Its message includes the first of the `notes`.
+    """
     missing = {*names} - {test.name for test in tests if test.status is not ProjectTestStatus.SKIPPED}
     failed = next((test for test in tests if test.status is _FAILED), None)
     if failed is not None:
@@ -497,7 +504,7 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Seq
 
 
 def without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
-    """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
+    """Remove test files and conftest files from `overlays`, because pytest reads them from disk."""
     return {path: text for path, text in overlays.items() if not (is_test_file(path) or _is_conftest(path))}
 
 
@@ -510,13 +517,13 @@ def _real(paths: Iterable[Path]) -> set[str]:
 
 
 def _without_case(name: str) -> str:
-    """Return the name of a test without the parameters of a case. A path may have brackets as well."""
+    """Remove the parameters from a test's name. A path may contain brackets, so only the part after `::` is cut."""
     path, separator, rest = name.partition("::")
     return path + separator + rest.partition("[")[0]
 
 
 def _around(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the files that decide how pytest runs a test file."""
+    """Yield the configuration files that affect how pytest runs a test file."""
     for parent in path.parents:
         yield from (parent / name for name in _CONFIGURATION)
         if parent == folder or not parent.is_relative_to(folder):

@@ -1,10 +1,10 @@
-"""Pack prompts. A prompt has a system text, the module's context, the task, and a last paragraph.
+"""Create prompts: a system text, the module's context, the task, and a last paragraph.
 
-Only the last paragraph changes with each call of a request. A server with a prompt cache reads the rest only once. The
-texts are in `prompts/*.md`.
+Only the last paragraph differs between the calls of a request, so a server can cache the rest. The texts are in
+`prompts/*.md`.
 
-Every chat is measured before it is sent, and fits into the model's window. Context that does not fit is left out. If
-this is not enough, the middle of plans and quotations is cut.
+Every prompt is measured before it is sent, and fits into the model's context window. Context is left out first. Then
+plans and quotations are cut in the middle.
 """
 
 from __future__ import annotations
@@ -34,48 +34,48 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""The window divided by this number is always kept free for the reply, however large the task is."""
+"""Minimum share of the window for the reply, as a divisor: 4 means a quarter."""
 _NEARBY_TOKENS = 1024
-"""Maximum tokens for parts of the module that the target does not mention, which distract small models."""
+"""Maximum tokens for code that the target does not mention, because such code distracts small models."""
 _QUOTED_CHARACTERS = 1500
-"""Maximum characters of each value that an error quotes, even if there is room for more."""
+"""Maximum length of each value that is quoted in an error, in characters."""
 _CHANGING_TOKENS = (160, 1024)
-"""Minimum and maximum number of tokens that are kept free for a plan or an error."""
+"""Minimum and maximum number of tokens to reserve for a plan or an error."""
 _CHANGING = 6
-"""The window divided by this number is kept free for a plan or an error, within `_CHANGING_TOKENS`."""
+"""Share of the window for a plan or an error, as a divisor. `_CHANGING_TOKENS` has the limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoleCall:
-    """One call of a model."""
+    """The last paragraph of a prompt, and the limits of the reply."""
 
     instruction: str
-    """The last paragraph of the chat."""
+    """Last paragraph of the prompt."""
     max_tokens: int
     stop: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """The shared beginning of every call of one request, and the calls themselves."""
+    """The prompt text that all calls of a request share."""
 
     name: str
-    """The target's own name."""
+    """Name of the target function."""
     system: str
     shared: str
-    """The context and the task."""
+    """Context and task."""
     own: str
-    """The function and its examples. A model may repeat this part of the task."""
+    """The function and its examples, which a model may repeat in its reply."""
     window: Window
     reply_tokens: int
-    """Maximum number of tokens of a reply in any role."""
+    """Maximum length of any reply, in tokens."""
 
     def messages(self, instruction: str) -> tuple[Message, ...]:
-        """Return the chat that ends with `instruction`. The chat and its reply fit into the window together."""
+        """Return the chat that ends with `instruction`."""
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
-        """Prepare a call in `role`. Its `fields` are shortened to the room that the reply leaves; see `fitted`."""
+        """Prepare a call in `role`. Long `fields` are cut so that the prompt and the reply fit into the window."""
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
         worded = partial(_worded, role, self.name, fields)
@@ -85,7 +85,6 @@ class Briefing:
         return RoleCall(instruction, self._most(role), stop)
 
     def _most(self, role: Role[Any]) -> int:
-        """Return the maximum number of tokens of a reply in this role."""
         return min(role.limits.tokens(self.window), self.reply_tokens)
 
 
@@ -100,7 +99,7 @@ def packed(
     tests: Sequence[str],
     wish: str,
 ) -> Briefing:
-    """Gather the context of `target`, and pack it with `brief`.
+    """Collect context for `target`, and create the shared prompt text.
 
     Raises:
         ContextOverflow: as `brief`.
@@ -120,11 +119,11 @@ def brief(
     tests: Sequence[str] = (),
     wish: str = "",
 ) -> Briefing:
-    """Pack as many of the ranked `pieces` as fit into the window, for calls in any of `roles`.
+    """Create the shared prompt text for calls in any of `roles`. Add the context pieces that fit, best first.
 
-    The task, the last paragraph and a reply have priority over the pieces. `instructions` are the project's own wishes.
-    `others` are existing candidates. The prompt shows the latest of them and asks for a different one. `tests` are the
-    sources of tests of the project that describe the function. `wish` is the user's wish for this function.
+    `instructions` come from the project and `wish` comes from the user. `others` are existing candidates: the prompt
+    shows the last one and asks for a different one. `tests` are sources of the project's tests that describe the
+    function.
 
     Raises:
         ContextOverflow: the task alone does not fit. The error says what helps.
@@ -149,7 +148,7 @@ def brief(
 
 
 def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
-    """Return the tokens that are kept free for a role's last paragraph: its text, and some room for its fields."""
+    """Return the number of tokens to reserve for a role's last paragraph."""
     fields = dict.fromkeys(_fields(role), "")
     least, most = _CHANGING_TOKENS
     variable = min(max(window.tokens // _CHANGING, least), most) if fields else 0
@@ -157,7 +156,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Pack the ranked `pieces` that fit into `room` tokens. A piece that is too long is skipped for shorter ones."""
+    """Join the pieces that fit into `room` tokens. A piece that is too long is skipped."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -177,23 +176,23 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Return the number of tokens by which two joined texts can measure more than the two texts alone."""
+    """Return the rounding error, in tokens, when the sizes of two texts are added."""
     return math.ceil(window.ratio)
 
 
 def _worded(role: Role[Any], name: str, fields: Mapping[str, Field], most: int) -> str:
-    """Return the last paragraph of a role. At most `most` characters of each field or quotation are shown."""
+    """Return the last paragraph for a role. Each field is cut to `most` characters."""
     texts = {key: shortened(value, most) if isinstance(value, str) else value(most) for key, value in fields.items()}
     return _fill(role.prompt, name=name, **texts)
 
 
 def _fields(role: Role[Any]) -> set[str]:
-    """Return the names of the fields in a role's prompt, apart from `name`."""
+    """Return the field names in a role's prompt, except `name`."""
     return {*_template(role.prompt).get_identifiers()} - {"name"}
 
 
 def _task(target: Target) -> str:
-    """Return the text of the task, with the function and its examples from the class's docstring."""
+    """Return the task: the function, and examples from the class's docstring."""
     owner = target.qualname.rpartition(".")[0]
     place = f", a method of the class `{owner}`" if target.in_class else ""
     task = _fill("task", place=place, function=_shown(target))
@@ -208,7 +207,7 @@ def _task(target: Target) -> str:
 
 
 def _tests(sources: Sequence[str]) -> str:
-    """Return the text that shows tests of the project; empty if there are none."""
+    """Return the paragraph that shows the project's tests, or an empty text."""
     shown = list[str]()
     for source in sources:
         if sum(map(len, shown)) + len(source) <= 2 * _QUOTED_CHARACTERS:
@@ -217,7 +216,7 @@ def _tests(sources: Sequence[str]) -> str:
 
 
 def _other(candidate: Candidate) -> str:
-    """Return the text that shows an existing candidate and asks for a different one."""
+    """Return the paragraph that asks for a different function than an existing candidate."""
     return "\n" + _fill("another", code=shortened(candidate.function, 2 * _QUOTED_CHARACTERS))
 
 
@@ -226,13 +225,13 @@ def _wish(text: str) -> str:
 
 
 def _shown(target: Target) -> str:
-    """Return the function as a model sees it, without its body, but with the comments of a stub."""
+    """Return the function without its body, as shown to the model. Comments of an empty function are kept."""
     indent = docstring_indent(target).removeprefix(target.indent)
     return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 
 
 def bodiless(target: Target) -> str:
-    """Return the decorators, signature and docstring of the function, at column 0."""
+    """Return the function's decorators, signature and docstring, without indentation."""
     text = normalize(target.text[target.definition.start : target.docstring_span.end])
     return "\n".join(line.removeprefix(target.indent) for line in text.split("\n"))
 

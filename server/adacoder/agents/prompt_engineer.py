@@ -1,4 +1,4 @@
-"""The Prompt Engineer (paper, section IV-E) plans the next attempt from the error of the last attempt."""
+"""Plan the next attempt from the last error (paper, section IV-E)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ PLANNER = Role(
     prompt="plan",
     system="system_plan",
     read=_plan,
-    # The paper's released code allows 88 tokens, which cuts most plans in the middle of a step. There are no stop
-    # sequences, because each one that was tried on recorded replies cut some plans.
+    # The paper's released code allows 88 tokens, which cuts most plans off. No stop sequences are used, because each
+    # one that was tried cut off some recorded plans.
     limits=Limits(one_in=8, most=512),
     enough=_until_complete,
 )
-"""The Role that plans the next attempt from `error`, in numbered steps."""
+"""Role that writes a plan in numbered steps."""

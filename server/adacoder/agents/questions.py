@@ -1,4 +1,4 @@
-"""Questions to the user about two outputs. The answer becomes an example (TiCoder, arXiv 2404.10100)."""
+"""Ask the user which of two outputs is right. The answer becomes an example (TiCoder, arXiv 2404.10100)."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from adacoder.pytext import parsed
 from adacoder.sandbox.literal_values import value_of
 
 _LONGEST = 200
-"""Maximum characters of a call or an output that becomes an example."""
+"""Maximum length of the call and of each output, in characters."""
 MOST_QUESTIONS = 2
 """Maximum number of questions about one function."""
 
 
 class Ruling(StrEnum):
-    """The answer to a question: what the function should do with an input on which two programs differ."""
+    """The user's answer: what the function should do with an input for which two programs differ."""
 
     HERE = "here"
-    """The output of the verified function."""
+    """The output of the verified function is right."""
     THERE = "there"
-    """The output of the second program."""
+    """The output of the second program is right."""
     RAISES = "raises"
-    """Neither. The function should raise ValueError."""
+    """Neither output is right. The function should raise ValueError."""
     NEVER = "never"
-    """The user does not want to be asked about the function."""
+    """The user wants no more questions about this function."""
 
 
 def question(differs: Iterable[Difference], asked: Container[str] = ()) -> Difference | None:
-    """Return the first difference that can become an example and whose call is not in `asked`; None if there is none.
+    """Return the first difference to ask about, or None. Calls in `asked` are skipped.
 
-    Only a short call with two short literals as outputs can be written into a docstring.
+    The call and both outputs must be short, and the outputs must be literals, so that they can be written into a
+    docstring.
     """
     return next((each for each in differs if each.call not in asked and _can_be_an_example(each)), None)
 
 
 def example_of(difference: Difference, answer: Ruling) -> Example:
-    """Turn an answer into an example. The answer must not be NEVER."""
+    """Turn an answer into an example. NEVER is not allowed."""
     if answer is Ruling.RAISES:
         source = f"{difference.call}  # doctest: +IGNORE_EXCEPTION_DETAIL\n"
         return Example(source, "Traceback (most recent call last):\n    ...\nValueError\n", 0)
@@ -60,4 +61,4 @@ def _is_literal(output: str) -> bool:
         value_of(output)
     except ValueError:
         return False
-    return not output.startswith("...")  # doctest reads such a line as source
+    return not output.startswith("...")  # doctest would read `...` as a continuation line

@@ -1,14 +1,13 @@
-"""The repair rules of the Debug Specialist. Each rule fixes one superficial error and leaves the rest unchanged.
+"""Repair rules of the Debug Specialist. Each rule fixes one superficial error.
 
-The paper's Algorithm 3 has three rules: indentation, truncation and imports. It applies them to all code, which breaks
-correct programs. Here, a rule is tried only on broken code. Its result is kept only if it is better: more of it parses,
-it defines the target, or fewer names are undefined. No code runs to decide this. For every rule,
-`fixtures/replies.toml` has a real reply that needs it.
+The paper applies its rules to all code, which breaks correct programs (see `paper_rules`). Here, a rule runs only on
+broken code. Its result is kept only if more of it parses, if it defines the target, or if it has fewer undefined names.
 
-Of 3,283 failing recorded replies, the rule for imports changes 107, the truncation 45, and the paper's indentation 1.
+`fixtures/replies.toml` has a real reply for every rule. Of 3,283 failing recorded replies, the rule for imports changes
+107, truncation changes 45, and indentation changes 1.
 
-Code is parsed with our own Python, which may differ from the user's. So rules only make proposals. They run after a
-failure, and the Code Evaluator compares the results in the user's Python.
+The rules parse code with AdaCoder's Python, which may differ from the user's. The Code Evaluator therefore runs each
+result in the user's Python.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
-"""A function that fixes one kind of error. It returns the same object if it has nothing to fix."""
+"""Function that fixes one kind of error. It returns the same object if it changes nothing."""
 ImportFor = Callable[[str, str], str | None]
-"""A function of a name and the code that uses it. It returns the statement that imports the name; None if unknown."""
+"""Function that returns the import statement for a name in some code, or None."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -42,23 +41,23 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 DEEPEST = 100
-"""Maximum number of indentation levels that Python reads."""
+"""Maximum number of indentation levels in Python."""
 MOST_TRIED = 300_000
-"""Maximum number of characters that are parsed in total while a text is shortened line by line."""
+"""Maximum number of characters to parse in total while lines are removed from the end of a text."""
 _MOST_NAMES = 40
-"""Maximum number of undefined names that the rule tries to import. If there are more, imports are not the problem."""
+"""Maximum number of undefined names to import. With more, missing imports are not the problem."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _StaticRank:
-    """The rank of a candidate that was not run. A candidate with a greater rank is better."""
+    """Rank of a candidate that was not run. Greater is better."""
 
     parses: bool
     line: float
-    """The line of the first syntax error in the function."""
+    """Line of the first syntax error."""
     defines: bool
     known: int
-    """The number of undefined names, negated."""
+    """Number of undefined names, as a negative number."""
     whole: bool
 
 
@@ -68,10 +67,10 @@ def repaired_by_rules(
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """Repair `candidate`. Also return the names of the rules that helped. If no rule helps, return the same object.
+    """Repair `candidate`. Return it with the names of the rules that helped.
 
-    `undefined` returns the names that are undefined once a candidate is in place. No rule can restore code that a lazy
-    reply left out (`# rest of code`).
+    If no rule helps, the same object is returned. `undefined` returns the undefined names of a candidate in its module.
+    If a reply left code out (`# rest of code`), no rule can restore it.
     """
     function = find_function(candidate.function, target.name)
     if candidate.cut and function is not None and is_lazy(function, target):
@@ -106,9 +105,9 @@ def _standing(candidate: Candidate, target: Target, undefined: Callable[[Candida
 
 
 def realigned(candidate: Candidate, _: Target) -> Candidate:
-    """Round indentation down to whole levels of four columns. A line after a colon is indented one level deeper.
+    """Round indentation down to multiples of four columns, and indent lines after a colon one level deeper.
 
-    This is the paper's own rule (Algorithm 3, lines 6-25).
+    This is the paper's rule (Algorithm 3, lines 6-25).
     """
     if _parses(candidate):
         return candidate
@@ -128,9 +127,9 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
 
 
 def truncated(candidate: Candidate, target: Target) -> Candidate:
-    """Remove an incomplete end line by line, and close open brackets and strings, until the rest parses.
+    """Remove lines from the end, and close open brackets and strings, until the rest parses.
 
-    The header and one statement always stay. If the reply did not break off, only its last statement may be removed.
+    The header and one statement are always kept. If the reply was complete, only its last statement may be removed.
     """
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
@@ -147,13 +146,13 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # If nothing is open, the line of the error must go, so longer texts need not be tried.
+        # If no bracket is open, the line with the error must be removed. Skip the lines after it.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether `text` is a function with at least one statement."""
+    """Return whether `text` ends in a function with at least one statement."""
     tree = parsed(text)
     if tree is None or not tree.body or not isinstance(tree.body[-1], DEFINITIONS):
         return False
@@ -176,14 +175,14 @@ def _closers(text: str) -> str:
 
 
 def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: ImportFor) -> Candidate:
-    """Add imports for all undefined names with a known import (LlmFix's Missing Import)."""
+    """Add the known imports for undefined names (LlmFix's Missing Import)."""
     code = candidate.text
     found = [statement for name in undefined[:_MOST_NAMES] if (statement := import_for(name, code)) is not None]
     return replace(candidate, imports=(*candidate.imports, *found)) if found else candidate
 
 
 RULES: tuple[Rule, ...] = (realigned, truncated)
-"""The rules in the order in which they are tried. Indentation comes first, because it shows where the function ends."""
+"""Rules in order. Indentation comes first, because the other rules need the end of the function."""
 
 
 def _parses(candidate: Candidate) -> bool:

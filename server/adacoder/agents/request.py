@@ -1,9 +1,9 @@
-"""A request as its strategy uses it: the target, and a method for everything that the strategy may do.
+"""The interface between a strategy and the rest of AdaCoder.
 
-A strategy asks Roles, and has candidates evaluated, repaired, probed, traced and compared. It returns nothing, because
-only the results of the docstring's Examples decide. The service derives the Outcome from them. `probe`, `cross_check`,
-`prefer`, `branch`, `trace` and `sampling` are for workflows with designed tests, several programs, tree search or
-traces. `tests/integration/strategies/test_door.py` has an example of each kind.
+A strategy asks roles, and evaluates, repairs and compares candidates. It returns nothing: the service derives the
+outcome from the recorded results of the docstring's examples.
+
+`tests/integration/strategies/test_door.py` shows one strategy of each kind.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Request:
-    """One request. It belongs to a single run of one strategy."""
+    """A request for one function, to one strategy."""
 
     def __init__(
         self,
@@ -57,18 +57,18 @@ class Request:
         self._attempts: dict[Candidate, Attempt] = {}
         """Attempts by candidate, in the order of their first evaluation."""
         self._versions: dict[Candidate, list[Attempt]] = {}
-        """The attempts of each reply, by the candidate that was chosen from the reply."""
+        """All attempts from one reply, by the candidate that was selected from the reply."""
         self._replaced: set[Candidate] = set()
-        """Versions that passed but were replaced by a later version of the same reply."""
+        """Passing candidates that were replaced by a later version from the same reply."""
         self._extra = 0
-        """Number of attempts that were further versions in a reply. The budget of programs does not count them."""
+        """Number of attempts that were additional versions in a reply. The budget does not count these."""
         self._values: dict[Candidate, float] = {}
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that got furthest with the docstring's Examples.
+        """The attempt that got furthest with the docstring's examples.
 
-        In a tie, the first proved attempt wins, else the attempt with the greatest value from `prefer`, else the first.
+        In a tie, a proved attempt wins, then the attempt with the greatest value from `prefer`, then the first one.
         """
         best: Attempt | None = None
         for attempt in self._attempts.values():
@@ -90,11 +90,11 @@ class Request:
 
     @property
     def goes_on(self) -> bool:
-        """True if there may be another round. The budget must allow it, and no verdict may be final."""
+        """True if the budget allows another round, and no verdict is final."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, until_proved: bool = False) -> Iterator[int]:
-        """Count the rounds from 1 while the request `goes_on`; with `until_proved`, while it `goes_on_until_proved`."""
+        """Count rounds from 1 while `goes_on`. With `until_proved`, count while `goes_on_until_proved`."""
         while self.goes_on_until_proved if until_proved else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
@@ -102,31 +102,26 @@ class Request:
 
     @property
     def goes_on_until_proved(self) -> bool:
-        """True if there may be another round, even after a pass that no Example proves.
-
-        After a pass that an Example proves, there is none, because nothing outranks it.
-        """
+        """True if another round may run. A candidate that passed ends the rounds only if an example proves it."""
         verdicts = [each.verdict for each in self._attempts.values() if each.verdict.final]
         return self.has_rounds and not any(verdict.is_proved or not verdict.passed for verdict in verdicts)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
-        """Record the steps inside the `with` block as a branch of a search. Several names make a branch of a branch."""
+        """Record the steps in the `with` block as a branch of a search. More names create nested branches."""
         return self._journal.branch(*names)
 
     def note(self, agent: str, action: str, message: str) -> None:
-        """Record a decision of the strategy in the Journal."""
+        """Record a decision in the journal."""
         with self._journal.step(agent, action, message) as step:
             step.details = Noted(message)
 
     def share(self, attempt: Attempt) -> float:
-        """Return the share of the docstring's Examples that an attempt passed. Hard-coded answers do not count."""
+        """Return the share of the examples that an attempt passed, from 0 to 1. Hard-coded answers do not count."""
         total = attempt.verdict.total(self.target)
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
     async def try_start(self) -> Attempt | None:
-        """Evaluate the candidate to start from, and repair it by rules; None if there is no such candidate.
-
-        No model is asked.
+        """Evaluate the starting candidate, and repair it by rules without a model. Return None if there is none.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -141,7 +136,7 @@ class Request:
         sampling: Sampling | None = None,
         **fields: Field,
     ) -> T:
-        """Ask a model as `role`, with the fields `about` an attempt and other `fields` in its prompt.
+        """Ask a model as `role`. Fields from `about` and `fields` are inserted into the prompt.
 
         Raises:
             BudgetSpent: no calls are left, or no new candidate may be evaluated.
@@ -155,7 +150,7 @@ class Request:
         return await self._conversation.ask(role, {**about, **fields}, sampling)
 
     async def first(self, role: Role[Candidate], *, sampling: Sampling | None = None) -> Candidate:
-        """Return the candidate to start from, or else ask `role` for one.
+        """Return the starting candidate. If there is none, ask `role` for a candidate.
 
         Raises:
             BudgetSpent, ModelError: as `ask`.
@@ -163,10 +158,10 @@ class Request:
         return await self.ask(role, sampling=sampling) if self.start is None else self.start
 
     async def evaluate(self, candidate: Candidate) -> Attempt:
-        """Run the docstring's Examples on a candidate. Only the Examples decide whether it passes.
+        """Run the docstring's examples on a candidate.
 
-        A reply may contain several versions. The last version is tried first, and the first one that passes is
-        returned. If none passes, the attempt that got furthest is returned.
+        A reply can contain several versions. The last version is tried first. Return the first version that passes, or
+        else the version that got furthest.
 
         Raises:
             BudgetSpent: no more candidates may be evaluated.
@@ -194,10 +189,10 @@ class Request:
         return self._attempts.setdefault(candidate, attempt)
 
     async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
-        """Fix superficial errors by rules and evaluate the result. Return the attempt that got further.
+        """Repair a failed attempt by rules and evaluate the result. Return the better attempt.
 
-        Other versions in the same reply that failed are also repaired, the last version first. The first result that
-        passes is returned. If `as_printed`, the rules of the AdaCoder paper are used instead of AdaCoder's own.
+        Other versions from the same reply are repaired, too, until one passes. With `as_printed`, the rules of the
+        paper are used instead of AdaCoder's.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -217,7 +212,7 @@ class Request:
         return best
 
     async def probe(self, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """Run designed tests on a candidate. Their results can reject it or rank it, but never verify it.
+        """Run a model's tests on a candidate. They can rank or reject it, but never verify it.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -225,9 +220,7 @@ class Request:
         return await self._evaluator.probe(self.target, candidate, tests)
 
     async def trace(self, candidate: Candidate, example: Example) -> Trace:
-        """Trace an Example on a candidate, with the values of local variables.
-
-        A trace never decides whether a candidate passes.
+        """Trace an example on a candidate, with the values of local variables.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -235,14 +228,14 @@ class Request:
         return await self._evaluator.trace(self.target, candidate, example)
 
     async def cross_check(self, one: Candidate, other: Candidate) -> BehaviourDiff | None:
-        """Compare two candidates on the Examples and on inputs made from them; return None if that is impossible.
+        """Compare two candidates on the examples and on generated inputs. Return None if they cannot be compared.
 
-        The result can rank a candidate, or inform a model, but it never verifies a candidate.
+        The result can rank candidates, but never verify one.
 
         Raises:
             SandboxError: as `evaluate`.
         """
-        from adacoder.agents.behaviour import compare  # a large import that few requests need
+        from adacoder.agents.behaviour import compare  # slow import that few requests need
 
         with self._journal.step("code_evaluator", "cross-check", "comparing two programs") as step:
             try:
@@ -257,8 +250,8 @@ class Request:
             return found
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Rank an attempt among attempts that got equally far. The greatest value is best.
+        """Set the rank of an attempt among attempts that got equally far. Greater is better.
 
-        Values are a model's opinions. They never outrank an attempt that passed and is proved.
+        The rank is a model's opinion, so it never outranks an attempt that an example proves.
         """
         self._values[attempt.candidate] = value

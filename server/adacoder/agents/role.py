@@ -1,7 +1,6 @@
-"""A model-based Agent as data: its name, its prompt, and the function that reads its reply.
+"""Describe an agent that asks a model as data: its name, its prompt, and the function that reads its reply.
 
-A new Agent needs only a Role, and its prompt in `prompts/*.md`. The Conversation asks the model, and the Journal
-records the reply. Progress messages use the Role's own words.
+To add such an agent, write a `Role` and its prompt in `prompts/*.md`.
 """
 
 from __future__ import annotations
@@ -18,30 +17,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""The value of a prompt field. A text is cut in the middle if the window is too small. A function gets the maximum
-number of characters of each quotation, and returns the text.
-"""
+"""Value of a prompt field: a text, or a function that returns a text with quotations of at most the given length."""
 
 FENCE = "\n```\n"
-"""The end of a code block. This is a stop sequence, because a reply should have only one block. If it opens a block
-after prose, or if more blocks follow, the reply stops too early, and is requested again without stop sequences."""
+"""A code fence on its own line, used as a stop sequence. If it ends a reply too early, the model is asked again without
+stop sequences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum length of a reply in a Role, and the stop sequences."""
+    """Limits of a role's reply."""
 
     one_in: int
-    """A reply may take at most the window divided by this number."""
+    """Maximum share of the window for a reply, as a divisor: 8 means an eighth."""
     most: int | None = None
-    """Maximum number of tokens; None: only the part of the window limits the reply."""
+    """Maximum number of tokens; None if only the window limits the reply."""
     before: int | None = None
-    """Maximum characters before the function, in addition to the module, which a model may repeat; None: no limit."""
+    """Maximum length of the text before the function, in characters. The length of the module is added, because models
+    may repeat the module. None means no limit."""
     stop: tuple[str, ...] = ()
-    """Stop sequences. A sequence that the prompt contains is not used, because the model may have to write it. Every
-    prompt contains fences, so for `FENCE` only the function and its examples are searched. Servers accept at most four
-    stop sequences, including the model's own. So the most important ones come first.
-    """
+    """Stop sequences, the most important first, because servers accept at most four.
+
+    A sequence that occurs in the prompt is not sent, because the model may have to write it. Only the function and its
+    examples are searched for `FENCE`."""
 
     def tokens(self, window: Window) -> int:
         """Return the maximum number of tokens of a reply."""
@@ -50,7 +48,7 @@ class Limits:
 
 
 def always(found: object) -> bool:
-    """Return True for any result, even 0 or False."""
+    """Accept any result, even 0 or False."""
     return True
 
 
@@ -60,32 +58,32 @@ def _never(target: Target) -> Enough:
 
 @dataclass(frozen=True, slots=True)
 class Role(Generic[T]):
-    """A model-based Agent and one of its actions.
+    """An agent that asks a model for one action.
 
-    Its functions must be defined at module level, because another process may pack prompts and read replies.
+    The functions must be defined at module level, so that other processes can call them.
     """
 
     agent: str
-    """The Agent's name in the Journal, such as `programming_assistant`."""
+    """Name of the agent in the journal, such as `programming_assistant`."""
     action: str
-    """The action's name in the Journal, such as `write`."""
+    """Name of the action in the journal, such as `write`."""
     doing: str
-    """The action as users see it while they wait, such as "writing the function"."""
+    """Progress message, such as "writing the function"."""
     prompt: str
-    """The prompt file with the chat's last paragraph. `$name` stands for the target's name, and each call fills in its
+    """Prompt file with the last paragraph of the chat. `$name` is the target's name. Each call fills in the other
     fields."""
     read: Callable[[Reply, Target], T | None]
-    """Reads a reply; None if the reply cannot be read."""
+    """Function that reads a reply. It returns None if the reply has no result."""
     limits: Limits
     system: str = ""
-    """The prompt file with the Role's part of the system text; empty if it has none. Roles may share a file."""
+    """Prompt file with the role's part of the system text; empty for none."""
     has_found: Callable[[T], bool] = bool
-    """Returns True if a value from `read` is a result. Without a result, a reply that is still thinking is an error."""
+    """Function that returns whether a value from `read` is a result."""
     otherwise: T | None = None
-    """The default result if a reply has none, for Roles that a request can do without. The Journal notes it."""
+    """Result to use if the reply has none; None if the request needs a real result."""
     tests: Callable[[T], tuple[Example, ...]] | None = None
-    """Returns the tests in a result, if the Role designs tests. The Journal keeps them."""
+    """Function that returns the tests in a result, for roles that write tests."""
     enough: Callable[[Target], Enough] = _never
-    """Returns the function that decides whether a growing reply can end."""
+    """Function that returns a check for a target. The check returns True when a growing reply is complete."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """Returns True if a stop sequence ended a reply too early. It is then requested again without them."""
+    """Function that returns True if a stop sequence ended the reply too early. The model is then asked again."""

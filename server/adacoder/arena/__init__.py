@@ -1,1 +1,1 @@
-"""The arena compares models and workflows on tasks. It judges by hidden tests, which no lower room can read."""
+"""Compare models and workflows on tasks. Hidden tests judge the results, and the model never sees these tests."""

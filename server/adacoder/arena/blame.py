@@ -1,4 +1,4 @@
-"""Separate failures of model servers from failures of models. A server's failure must not count against a model."""
+"""Distinguish failures of model servers from failures of models. Only a model's failures count against the model."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _OF_MODEL = (errors.OnlyThought, errors.ContextOverflow, errors.TooSlow)
 
 
 class Blame(Enum):
-    """The side that is responsible for an error."""
+    """The cause of an error: the server or the model."""
 
     PASSING = auto()
-    """The server is responsible, and may recover soon."""
+    """The server failed, and may recover soon."""
     LASTING = auto()
-    """The server or the user is responsible. The next try would fail in the same way."""
+    """The server or its setup is wrong, so a retry would fail, too."""
     MODEL = auto()
-    """The model is responsible, and the failure counts."""
+    """The model failed, so the result counts."""
 
 
 def blame(error: AdaCoderError) -> Blame:
-    """Decide which side is responsible for an error."""
+    """Return the cause of an error."""
     if isinstance(error, _OF_MODEL):
         return Blame.MODEL
     is_passing = isinstance(error, _PASSING) and not isinstance(error, errors.OtherServer)

@@ -1,4 +1,7 @@
-"""Run and judge cells. A cell is one task with one model, strategy and sample. Its result becomes a Row."""
+"""Run and judge cells.
+
+A cell is one task for one model, strategy and sample. Its result is stored as a row.
+"""
 
 from __future__ import annotations
 
@@ -37,47 +40,47 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that can change a cell's result, except for those that are members of a Row, such as the strategy."""
+"""Settings that can change a result. Settings with their own member in a row, such as the strategy, are left out."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Prefix of the name of a branch that is a level of its strategy."""
+"""Prefix of the branch names that record a strategy's level."""
 
 
 class ServerTrouble(Exception):
-    """A cell failed for a reason that is not its model's fault. It gets no row, so the next run tries it again."""
+    """A cell failed, and the model is not the cause. The cell gets no row, so the next run tries it again."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
-        """`passes` is True if the trouble may be temporary."""
+        """`passes` is True if a retry may succeed."""
         super().__init__(str(error))
         self.passes = passes
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a comparison: a task with a model, a strategy and a sample."""
+    """One task for one model, strategy and sample."""
 
     task: ArenaTask
     key: Key
 
     @property
     def model(self) -> str:
-        """Id of the cell's model."""
+        """Id of the model."""
         return self.key[3]
 
     @property
     def strategy(self) -> str:
-        """Name of the cell's strategy."""
+        """Name of the strategy."""
         return self.key[4]
 
     @property
     def name(self) -> str:
-        """Name for the cell's files. It is the same in every run."""
+        """File name for the cell's journal and recording. It is the same in every run."""
         return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A comparison: every task with every strategy and every model, several times."""
+    """A comparison: all tasks, with each strategy and each model, in several samples."""
 
     tasks: TaskSet
     models: tuple[str, ...]
@@ -89,7 +92,7 @@ class Plan:
         return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """Yield the cells of some models, model by model, so that each model is loaded only once."""
+        """Yield the cells model by model, so that a server loads each model once."""
         of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
@@ -101,58 +104,58 @@ class Plan:
 
 
 def digest(settings: Settings) -> str:
-    """Return a digest of the settings that a cell's row depends on."""
+    """Return a digest of the settings that can change a result."""
     told = {name: getattr(settings, name) for name in _COUNTING}
-    if settings.cross_check:  # rows without a cross-check keep the digest that they had before the setting existed
+    if settings.cross_check:  # otherwise, keep the digest of rows from before the setting existed
         told["cross_check"] = True
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def values_of(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return the names and values of the settings in `digest`, without the user's instructions, which can be long."""
+    """Return the settings in the digest by name, without `instructions`, which can be long."""
     told = ((name, getattr(settings, name)) for name in _COUNTING if name != "instructions")
     return tuple((name, "" if value is None else str(value)) for name, value in told)
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Everything that is needed to run cells: a service, a judge and folders."""
+    """The service, judge and folders that cells need to run."""
 
     service: Service
     judge: HiddenJudge
     settings: Settings
     journals: Path | None = None
-    """Folder for journals; None if journals are not kept."""
+    """Folder for journals; None if no journals are written."""
     records: Path | None = None
-    """Folder for recorded conversations; None if they are not recorded."""
+    """Folder for recorded conversations; None if nothing is recorded."""
     replays: Path | None = None
-    """Folder of recorded conversations, from which replies are taken; None if models reply."""
+    """Folder of recorded conversations to replay; None to ask the models."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """Create a bench with its own service and judge. It does not limit how many cells run at a time."""
+        """Create a bench with its own service and judge, and without a limit on parallel cells."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
     async def close(self) -> None:
-        """End the processes of the service and the judge."""
+        """Stop the processes of the service and the judge."""
         await asyncio.gather(self.judge.close(), self.service.close())
 
     def server_of(self, model: str) -> str:
-        """Return the kind of a model's server, such as `ollama`. Models with the same kind share a server."""
+        """Return the kind of server that a model needs, such as `ollama`."""
         return kind_and_name(model)[0]
 
     def slots_of(self, server: str) -> int:
-        """Return the number of cells that a server works on at a time."""
+        """Return the number of cells that a server can run in parallel."""
         return BACKENDS[server].slots
 
     async def done(self, cell: Cell) -> Row:
-        """Run a cell, and return its row.
+        """Run a cell and return its row.
 
         Raises:
-            ServerTrouble: the cell failed for a reason that is not its model's fault.
+            ServerTrouble: the cell failed, and the model is not the cause.
             SandboxError: candidates could not be judged.
             RowsError: the cell's journal cannot be written.
         """
@@ -160,7 +163,7 @@ class Bench:
         settings = replace(
             self.settings,
             hide=(*self.settings.hide, *cell.task.hide),
-            tests=False,  # they may be the hidden tests
+            tests=False,  # the project's tests may be the hidden tests
             models=(f"replay:{self.replays / record}" if self.replays else cell.model,),
             strategy=cell.strategy,
             seed=cell.key[7],
@@ -168,7 +171,7 @@ class Bench:
         )
         if settings.record is not None:
             settings.record.parent.mkdir(parents=True, exist_ok=True)
-            settings.record.unlink(missing_ok=True)  # the file is left from a failed try
+            settings.record.unlink(missing_ok=True)  # a failed try may have left the file
         task = Task(cell.task.target, settings, cell.task.project)
         outcome = await self.service.run(task)
         failure_of = _failure_of(outcome.trouble)
@@ -181,16 +184,16 @@ class Bench:
         if settings.cross_check and outcome.status is Status.VERIFIED:
             outcome = await self.service.cross_checked(task, outcome)
             checked = outcome.cross_check
-            _failure_of(None if checked is None else checked.trouble)  # raises if the server is to blame
+            _failure_of(None if checked is None else checked.trouble)  # raises ServerTrouble if the server is to blame
             second = await self._second(cell.task, checked, judged == PASSED)
         name = None if self.journals is None else self._keep_journal(cell, outcome, self.journals)
         row = _row(cell, outcome, judged, attempts, tests, failure_of, name, values_of(self.settings))
         return replace(row, second=second)
 
     async def _second(self, task: ArenaTask, checked: CrossCheck | None, is_right: bool) -> SecondProgram | None:
-        """Ask the canonical solution which outputs are right, and judge the program that its answers select.
+        """Judge the program that a user would choose, if the user answered like the canonical solution.
 
-        They select the second program only if an answer confirms it, and no answer confirms the first.
+        The second program is chosen only if an answer supports it and no answer supports the first program.
         """
         if checked is None or checked.found is None:
             return None
@@ -203,7 +206,7 @@ class Bench:
         return SecondProgram(found.inputs, found.agreed, len(asked), is_right)
 
     async def _attempts(self, task: ArenaTask, outcome: Outcome, judged: Judged | None) -> list[RowAttempt]:
-        """Judge each candidate that the request evaluated."""
+        """Judge each evaluated candidate."""
         found: list[RowAttempt] = []
         words = {} if outcome.candidate is None else {outcome.candidate.text: judged}
         for attempt, code in _evaluations(outcome.steps):
@@ -223,7 +226,7 @@ def keep(path: Path, text: str) -> None:
     """Write a cell's journal or recorded conversation.
 
     Raises:
-        RowsError: the file cannot be written, or a link leads elsewhere.
+        RowsError: the file cannot be written, or a link leads out of the folder.
     """
     if path.is_symlink() or leads_out(path, path.parent.parent):
         raise RowsError(f"{path} leads to another file: remove the link.")
@@ -235,10 +238,10 @@ def keep(path: Path, text: str) -> None:
 
 
 def _failure_of(trouble: AdaCoderError | None) -> str | None:
-    """Return `model` if a request ended with `trouble` and the model is to blame; None if there was no trouble.
+    """Return `model` if the model caused the request's error, or None if there was no error.
 
     Raises:
-        ServerTrouble: the model is not to blame.
+        ServerTrouble: the model is not the cause.
     """
     if trouble is None:
         return None
@@ -249,10 +252,10 @@ def _failure_of(trouble: AdaCoderError | None) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluated program and its code. The same code is yielded again only after another model call."""
+    """Yield each evaluated program with its code. Equal code is yielded again only after another model call."""
     calls, written, agent, rules = 0, 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
-    """For each code, the number of calls up to its latest evaluation."""
+    """For each code, the number of model calls before its latest evaluation."""
     for step in steps:
         written += step.tokens.completion
         match step.details:
@@ -285,7 +288,7 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
 
 
 def _designed(steps: Iterable[Step]) -> tuple[Example, ...] | None:
-    """Return the designed tests without duplicates; None if no agent was asked for tests."""
+    """Return the tests that a model wrote, without duplicates. Return None if no model was asked for tests."""
     found = [each.details.designed for each in steps if isinstance(each.details, Asked)]
     known = [tests for tests in found if tests is not None]
     return tuple(dict.fromkeys(test for tests in known for test in tests)) if known else None
@@ -296,7 +299,7 @@ def _short_digest(text: str) -> str:
 
 
 def _is_empty(code: str) -> bool:
-    """Return whether the body of the last function has only docstrings, `pass`, `...` or `return`."""
+    """Return whether the last function does nothing: only docstrings, `pass`, `...` or a bare `return`."""
     tree = parsed(code)
     functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     return bool(functions) and all(

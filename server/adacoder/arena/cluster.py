@@ -1,9 +1,10 @@
 """Run cells on an existing Dask cluster.
 
-Dask chooses a worker for each cell, and repeats the cell if the worker dies. Only this process writes rows. A worker
-takes part only if its versions of AdaCoder, Python and Dask are the same as here. It then runs `dask_worker.py`. Dask
-sends cells as pickles, so a worker runs any code that this process or the scheduler sends. This cannot be prevented.
-But this process accepts only plain data from the cluster; see `refuse_pickles`.
+Dask chooses a worker for each cell, and runs the cell again if the worker dies. Workers run `dask_worker.py`, and need
+the same versions of AdaCoder, Python and Dask. Only this process writes rows.
+
+A worker runs any code that this process or the scheduler sends, because Dask sends pickles. The other direction is
+protected: `refuse_pickles` lets only plain data into this process.
 """
 
 from __future__ import annotations
@@ -39,27 +40,27 @@ _ADDRESS = re.compile(
     r"(?:(?P<scheme>tls|tcp)://)?(?:\[(?P<ip>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?/?", re.ASCII
 )
 _CONNECTS = 10.0
-"""Time limit in seconds to connect to the scheduler."""
+"""Time limit to connect to the scheduler, in seconds."""
 _ANSWERS = 60.0
-"""Time limit in seconds for an answer of the scheduler or a worker. A worker may have to import AdaCoder first."""
+"""Time limit for an answer, in seconds. A worker may have to import AdaCoder first."""
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
-"""Time limit in seconds to end a run on the workers, and to close the connection."""
+"""Time limit to end a run and close the connection, in seconds."""
 _INSTALL = f"pip install 'adacoder[arena]=={adacoder.__version__}' there."
 _GO_ON = "run the same command to go on."
 
 
 class ClusterError(AdaCoderError):
-    """A cluster cannot be used, or is gone."""
+    """The cluster cannot be used, or does not answer."""
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle contains more than plain data. The class is an AttributeError so that Dask drops the traceback."""
+    """A pickle contains more than plain data. This is an AttributeError because Dask then drops the traceback."""
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
-    """Check that the connection to the scheduler at `address` is encrypted, local, or accepted by the user.
+    """Check that the connection to the scheduler is encrypted, local, or accepted by the user.
 
     Raises:
         ClusterError: the address is invalid; or the scheduler is on another machine, the connection is not encrypted,
@@ -86,11 +87,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def refuse_pickles() -> None:
-    """Make this process refuse every pickle that names a class or function other than `bytes`, until the process ends.
+    """Make this process refuse pickles that import anything but `bytes`, until it ends.
 
-    Dask has no setting for this, and unpickles results, errors and warnings in several places. `bytes` is allowed
-    because Dask names it in every error. A pickle that names nothing can only create numbers, texts and collections of
-    them. The arena itself reads no pickles.
+    Dask unpickles answers in several places, and has no setting to prevent this. Without imports, a pickle contains
+    only numbers, texts and collections. `bytes` is allowed because Dask uses it in every error.
     """
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -113,7 +113,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
         raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
     refuse_pickles()
     for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).disabled = True  # our own messages report the same errors in one sentence
+        logging.getLogger(name).disabled = True  # AdaCoder reports the same errors in one sentence
     warnings.filterwarnings("ignore", module=r"distributed\b")
     client: Client = Client(  # type: ignore[no-untyped-call]  # Dask's
         address, asynchronous=True, timeout=_CONNECTS, set_as_default=False, direct_to_workers=False
@@ -136,7 +136,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
 
 
 class Cluster:
-    """Runs cells on the workers of a cluster. This is a Carrier and an asynchronous context manager."""
+    """Runs cells on the workers of a cluster. Use it as an asynchronous context manager."""
 
     def __init__(
         self,
@@ -148,9 +148,10 @@ class Cluster:
         *,
         own: Path | None,
     ) -> None:
-        """Journals are written next to the file `rows`, and recorded conversations into the folder `records`.
+        """Journals are written next to the file `rows`.
 
-        `tell` receives a message about each worker that cannot take part. `own` is the folder of the user's own tasks.
+        `records` is the folder for recorded conversations. `tell` is called with a message about each unusable worker.
+        `own` is the folder of the user's code, if the tasks come from there.
         """
         self._client = client
         self._address = client.scheduler.address
@@ -160,18 +161,17 @@ class Cluster:
         self._tell = tell
         self._run = Run(plan.settings, digest(plan.settings), own, has_records=records is not None)
         self._workers: dict[str, Mapping[str, int]] = {}
-        """For each admitted worker, its slots by resource. A resource is the id of a model or a kind of server."""
+        """Slots of each worker, by resource. A resource is the id of a model, or a kind of server such as `ollama`."""
         self._left_out: set[str] = set()
         self._servers: dict[str, str] = {}
         self._reading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Cluster:
-        """Admit the existing workers.
+        """Connect to the workers that the cluster has now.
 
         Raises:
-            ClusterError: the scheduler cannot take part, no worker can, or no worker offers the resource that a model
-                needs.
+            ClusterError: the scheduler or all workers are unusable, or no worker offers the resource for a model.
         """
         await self._require_same_versions()
         await self._look()
@@ -184,12 +184,12 @@ class Cluster:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
         if self._client.status == "running":
-            with suppress(Exception):  # the answer of a worker can raise any error
+            with suppress(Exception):  # a worker's answer can raise any error
                 async with asyncio.timeout(_ENDS):
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Check that the scheduler, which also unpickles the cells, has the same versions as this process.
+        """Check that the scheduler has the same versions as this process, because it unpickles the cells, too.
 
         Raises:
             ClusterError: the scheduler has other versions, or is gone.
@@ -200,14 +200,16 @@ class Cluster:
                 theirs = await self._client.run_on_scheduler(versions)
         except (OSError, TimeoutError) as error:
             raise self._gone from error
-        except Exception as error:  # Dask raises the error that the scheduler pickled
+        except Exception as error:  # Dask raises the error that the scheduler sent
             raise ClusterError(f"The Dask scheduler at {self._address} cannot run AdaCoder: {_INSTALL}") from error
         if theirs != versions():
             has = f"The Dask scheduler at {self._address} has {theirs}, and not {versions()}"
             raise ClusterError(f"{has}: install the same there.")
 
     def _served(self) -> Iterator[tuple[str, str]]:
-        """Yield each model and the resource that it needs: its id if a worker offers that, else its kind of server.
+        """Yield each model with the resource that it needs.
+
+        The resource is the model's id if a worker offers it, and otherwise the kind of server.
 
         Raises:
             ClusterError: no worker offers a resource for some model.
@@ -223,20 +225,18 @@ class Cluster:
             yield model, model if model in offered else kind
 
     def server_of(self, model: str) -> str:
-        """Return the resource that workers offer for the model; see `Carrier.server_of`."""
+        """Return the resource that a model needs."""
         return self._servers[model]
 
     def slots_of(self, server: str) -> int:
-        """Return how many slots all workers together offer for a resource; see `Carrier.slots_of`."""
+        """Return the number of slots of all workers for a resource."""
         return sum(slots.get(server, 0) for slots in self._workers.values())
 
     async def done(self, cell: Cell) -> Row:
-        """Run a cell; see `Carrier.done`.
-
-        The journal and the recorded conversation are written before the row is returned.
+        """Run a cell and return its row. Its journal and its recorded conversation are written before that.
 
         Raises:
-            ServerTrouble: the cell failed for a reason that is not its model's fault.
+            ServerTrouble: the cell failed, and the model is not the cause.
             ClusterError: the scheduler is gone.
             RowsError: the journal cannot be written.
         """
@@ -255,7 +255,7 @@ class Cluster:
         raise ServerTrouble(ClusterError(why), passes=True)
 
     async def _offering(self, server: str) -> set[str]:
-        """Return the addresses of the admitted workers that offer `server`.
+        """Return the addresses of usable workers that offer the resource `server`.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -268,10 +268,10 @@ class Cluster:
         return {address for address, slots in self._workers.items() if server in slots}
 
     async def _row(self, future: Future[Any], cell: Cell, workers: set[str]) -> Row | None:
-        """Wait for the row of a cell; None if the cell must be submitted again.
+        """Wait for the row of a cell. Return None if the cell must be submitted again.
 
         Raises:
-            ServerTrouble: the cell failed for a reason that is not its model's fault.
+            ServerTrouble: the cell failed, and the model is not the cause.
         """
         reading = asyncio.create_task(self._read(future))
         try:
@@ -281,7 +281,7 @@ class Cluster:
                 await asyncio.wait({reading}, timeout=_LOOKS)
             answer = reading.result()
             row = parse(answer.row)
-        except (Lost, OSError):  # the scheduler lost its state, or the worker with the result is gone
+        except (Lost, OSError):  # the scheduler restarted, or the worker with the result is gone
             return None
         except ClusterError:
             raise
@@ -301,7 +301,7 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer. Answers are read one at a time, because a bad one would fail a batch of several."""
+        """Wait for an answer. Answers are read one by one, because Dask drops a whole batch if one answer is bad."""
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -324,7 +324,7 @@ class Cluster:
             await self._look()
 
     async def _look(self) -> None:
-        """Update the list of workers, and admit new workers.
+        """Update the list of workers.
 
         Raises:
             ClusterError: the scheduler is gone.
@@ -340,9 +340,9 @@ class Cluster:
         await asyncio.gather(*(self._admit(address, _slots(found[address])) for address in new))
 
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
-        """Admit a worker, or leave it out if it cannot take part in the run."""
+        """Add a worker if it can take part in the run."""
         why: object = RefusedPickle()
-        with suppress(Exception):  # the answer of a worker can raise any error
+        with suppress(Exception):  # a worker's answer can raise any error
             async with asyncio.timeout(_ANSWERS):
                 told = await self._client.run(refusal, versions(), self._run, workers=[address], on_error="return")
             why = told[address]
@@ -361,6 +361,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return the slots that a worker offers for each resource, at most as many as the worker has threads."""
+    """Return a worker's slots by resource, limited by its number of threads."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

@@ -1,4 +1,4 @@
-"""Compare columns on their common tasks. A column is the rows of one model and strategy."""
+"""Compare columns of a table on the tasks that they share. A column has the rows of one model and strategy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adacoder.arena.rows import Row
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The results of two columns on the same tasks."""
+    """Results of two columns on the same tasks."""
 
     both: int
     only_first: int
@@ -28,12 +28,12 @@ class Pairs:
 
     @property
     def p(self) -> float:
-        """The probability of at least this difference if both columns are equally good (exact McNemar test)."""
+        """Probability of a difference at least this large by chance (exact McNemar test)."""
         return mcnemar(self.only_first, self.only_second)
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """Return the two-sided exact p of McNemar's test, which is a sign test on the pairs that differ.
+    """Return the two-sided p-value of McNemar's exact test.
 
     >>> mcnemar(1, 9)
     0.021484375
@@ -47,7 +47,10 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
-    """Map each task to its first sample that counts. Only one is used, because a task's samples are not independent."""
+    """Return the first sample of each task that counts.
+
+    Samples of one task are not independent, so only one is used.
+    """
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -57,11 +60,12 @@ def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
 
 
 def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Mapping[Task, Row] | None:
-    """Limit `others` to the first programs of each task, so that they cost about as many written tokens as `rows`.
+    """Cut the rows in `others` to their first programs, so that they cost about as many tokens as `rows`.
 
-    Each task gets the same number of programs: the smallest number that costs, on average, at least as many tokens as
-    `rows`. If all programs cost fewer, nothing is cut. Both mappings must have the same tasks. The result is None if an
-    attempt has no token count or no verdict.
+    All tasks get the same number of programs: the smallest number whose mean cost in written tokens reaches that of
+    `rows`.
+
+    Both mappings must have the same tasks. Return None if an attempt has no token count or no verdict.
     """
     attempts = [each for row in others.values() for each in row.attempts]
     if any(each.written is None or each.right is None for each in attempts):
@@ -73,7 +77,7 @@ def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Map
     def cost(found: Mapping[Task, Row]) -> float:
         return fmean(row.tokens.completion for row in found.values())
 
-    # More programs never cost less, so a binary search finds the number. It is fast even for very many attempts.
+    # The cost never falls with more programs, so binary search is possible.
     most = max(len(row.attempts) for row in others.values())
     return cut(1 + bisect_left(range(1, most), cost(rows), key=lambda programs: cost(cut(programs))))
 
@@ -85,12 +89,15 @@ def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """For each set of columns, count the tasks that only this set solves, among the tasks that all columns have."""
+    """For each set of columns, count the tasks that exactly these columns solve.
+
+    Tasks that a column lacks are left out.
+    """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
     return Counter(frozenset(name for name, each in solved.items() if each[task].right) for task in common)
 
 
 def change(value: float, base: float) -> float | None:
-    """Return the relative change against a base, such as 0.25 for a quarter more; None if the base is 0."""
+    """Return the relative change against a base, such as 0.25 for 25 % more. Return None if the base is 0."""
     return (value - base) / base if base else None

@@ -1,7 +1,7 @@
-"""Functions that Dask calls in the workers of a cluster, for `cluster.py`.
+"""Functions that run in the Dask workers, for `cluster.py`.
 
-A worker keeps one Bench for each run. It reads and writes only in its own temporary folder. Answers are JSON, because
-the process that started the run refuses pickles.
+They return JSON, because the process that started the run accepts no pickles. Files are written only to a temporary
+folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.settings import Settings
 
 _IDLE = 300.0
-"""Seconds that a worker waits for another cell. It then ends its bench, because the run may have been killed."""
+"""A worker stops its processes after this many seconds without a cell, because the run may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Run:
     settings: Settings
     digest: str
     own: Path | None
-    """Folder of the user's own tasks. The worker must have it at the same path."""
+    """Folder of the user's own code, at the same path on every worker."""
     has_records: bool
     id: str = field(default_factory=lambda: uuid4().hex)
 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """The result of a cell. The receiver checks it, because workers are not trusted."""
+    """The result of a cell. The receiver validates it, because workers are not trusted."""
 
     row: str = ""
-    """The row, as a line of a file of rows; empty if there is no row."""
+    """The row as JSON; empty if there is none."""
     journal: str = ""
     record: str | None = None
     why: str = ""
-    """Reason why there is no row."""
+    """Reason for a missing row."""
     is_trouble: bool = False
-    """Without a row: True if only this cell failed, as in `ServerTrouble`; False if the worker cannot run any cell."""
+    """True if only this cell failed; False if the worker cannot run cells at all."""
     passes: bool = False
 
 
@@ -67,19 +67,19 @@ class _Open:
 
 
 _OPEN: dict[str, _Open] = {}
-"""The open runs of this process, by id. They share one event loop."""
+"""Active runs of this process, by id."""
 _LEFT: set[str] = set()
-"""Ids of ended runs. Their cells are refused."""
+"""Ids of ended runs, which accept no more cells."""
 
 
 def versions() -> str:
-    """Return the versions that must be the same in all processes of a run."""
+    """Return the versions that all processes of a run must share."""
     python = ".".join(platform.python_version_tuple()[:2])
     return f"AdaCoder {adacoder.__version__}, Python {python} and Dask {version('distributed')}"
 
 
 def refusal(theirs: str, run: Run) -> str | None:
-    """Return the reason why this worker cannot take part in a run; None if it can."""
+    """Return the reason why this worker cannot take part in a run, or None."""
     if theirs != versions():
         return f"it has {versions()}, and not {theirs}."
     if (ours := digest(run.settings)) != run.digest:
@@ -90,7 +90,7 @@ def refusal(theirs: str, run: Run) -> str | None:
 
 
 async def do(run: Run, cell: Cell) -> str:
-    """Run a cell. Return its CellAnswer as JSON."""
+    """Run a cell and return a `CellAnswer` as JSON."""
     return json.dumps(asdict(await _answer(run, cell)))
 
 
@@ -114,7 +114,7 @@ async def _answer(run: Run, cell: Cell) -> CellAnswer:
 
 
 async def leave(run: str) -> None:
-    """Cancel the cells of a run that are under way, end its bench and remove its folder."""
+    """End a run on this worker: cancel its cells, stop its processes, and remove its folder."""
     _LEFT.add(run)
     await _close(run)
 
@@ -138,7 +138,7 @@ def _opened(run: Run) -> _Open:
 
 @contextmanager
 def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asyncio.Task[Row]]:
-    """Keep a run open while `work` is under way, and for `_IDLE` seconds afterwards."""
+    """Keep a run active during `work` and for `_IDLE` seconds afterwards."""
     if opened.ending is not None:
         opened.ending.cancel()
     opened.under_way.add(work)
@@ -152,14 +152,14 @@ def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asy
 
 
 def _moved(task: ArenaTask, folder: Path) -> ArenaTask:
-    """Return `task` with `folder` as its workspace. No file is copied, because the module of the task is not a file."""
+    """Return `task` with `folder` as its workspace. The task's module exists only in memory, so no file is copied."""
     module = task.target.module
     target = replace(task.target, module=replace(module, path=folder / module.path.name, root=folder, top=folder))
     return replace(task, target=target, project=replace(task.project, folder=folder))
 
 
 def _kept(row: Row, cell: Cell, bench: Bench) -> CellAnswer:
-    """Return a row with its journal and recorded conversation. Their files on this worker are deleted."""
+    """Return the row, journal and recording of a cell, and delete their files on this worker."""
     texts: list[str | None] = []
     for folder, name in ((bench.journals, f"{cell.name}.md"), (bench.records, f"{cell.name}.conversation")):
         path = None if folder is None else folder / name

@@ -1,7 +1,7 @@
 """Read tasks in the published formats of benchmarks: HumanEval, MBPP, their variants, and LiveCodeBench.
 
-A file has one JSON object per line, or a list of objects. It may be a `.gz` file. The members of the first object
-determine the format.
+A file has one JSON object per line, or one list of objects, and may be compressed (`.gz`). The members of the first
+object identify the format:
 
     HumanEval, EvalPlus's files with a `test`   prompt entry_point canonical_solution test
     HumanEval-ET                                prompt entry_point canonical_solution test_case_list
@@ -10,9 +10,9 @@ determine the format.
     sanitized MBPP                              prompt code test_list test_imports
     LiveCodeBench                               question_content starter_code public_test_cases private_test_cases
 
-An MBPP task becomes a function with the signature of its `code`. The docstring has the `text` and the first test. So
-the first test is not hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are left out. APPS,
-CodeContests and SWE-bench are not supported, because their tasks do not ask for a function.
+A task of MBPP becomes an empty function. Its docstring shows the task's text and the first test, which is therefore not
+hidden (SEMAG, section 4.1). LiveCodeBench tasks that read standard input are skipped. APPS, CodeContests and SWE-bench
+are not supported, because their tasks do not ask for a function.
 """
 
 from __future__ import annotations
@@ -41,37 +41,36 @@ from adacoder.source.examples import UnreadableExample
 from adacoder.source.locate import locate
 
 Told: TypeAlias = Mapping[str, Any]
-"""An object of a file."""
+"""A JSON object from a file of tasks."""
 
 _MOST_BYTES = 1 << 30
-"""Maximum size of an uncompressed file."""
+"""Maximum size of a file, in bytes."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum unpacked bytes of a compressed file, because a small file can unpack to any size. The largest benchmark has a
-tenth of this limit."""
+"""Maximum size of a compressed file after decompression, in bytes. The largest benchmark has a tenth of this."""
 _LONGEST = 64 << 20
-"""Maximum bytes of a line, or of a file that is one list."""
+"""Maximum size of a line, or of a file that is one list, in bytes."""
 _MOST_TASKS = 20_000
 """Maximum number of tasks in a file. The largest benchmark has half as many."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file. The limit is high, because a list can have many short lines."""
+"""Maximum number of lines in a file. A formatted list can have many short lines."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
     *(zlib.error, EOFError),
 )
-"""Errors that occur if an object has the members of a task, but wrong values."""
+"""Errors that wrong values in a task can raise."""
 _PLAIN = frozenset(
     {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
 )
-"""Opcodes of a pickled string. A pickle with any other opcode is refused."""
+"""Opcodes that a pickled string needs. A pickle with any other opcode is refused."""
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
-"""LiveCodeBench's starter code uses names from `typing` without importing them."""
+"""LiveCodeBench's starter code uses names from `typing` without an import."""
 
 
 class _Unfit(Exception):
-    """An object cannot become a task."""
+    """The object cannot become a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ class _Raw:
 
     id: str
     text: str
-    """Text of the task's module, with a stub."""
+    """Source of the task's module, with an empty function."""
     qualname: str
     solution: str
-    """The text of a module with the canonical solution; empty if unknown."""
+    """Source of a module with the canonical solution; empty if unknown."""
     hidden: Hidden
     difficulty: str = ""
 
@@ -92,9 +91,9 @@ class _Raw:
 class _Format:
     dataset: str
     members: frozenset[str]
-    """Members that objects of this format have."""
+    """Members that identify the format."""
     read: Callable[[Told, bool], _Raw]
-    """Function that reads an object. Its second argument decides if a test may be added to the prompt."""
+    """Function that reads an object. Its second argument is True if the prompt may show a test."""
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
@@ -103,7 +102,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     Args:
         path: the file.
         folder: the workspace of the tasks' modules. Nothing is written there.
-        shows: if False, all tests of MBPP tasks are hidden.
+        shows: if False, prompts of MBPP tasks show no test.
 
     Raises:
         TasksError: the file has no tasks in a known format, or cannot be read.
@@ -121,7 +120,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
     dataset = f"{form.dataset}-et" if is_et else form.dataset
     if form.read is _humaneval and re.search(r"(?i)plus", path.name):
         dataset = "humaneval-plus"
-    if form.read is _plus:  # the files of HumanEval+ and MBPP+ have the same format
+    if form.read is _plus:  # HumanEval+ and MBPP+ have the same format
         dataset = "mbpp-plus" if str(first.get("task_id")).lower().startswith("mbpp") else "humaneval-plus"
     tasks: list[ArenaTask] = []
     left_out: list[str] = []
@@ -139,7 +138,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
 
 
 def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
-    """Unpack a file and yield its objects. All unpacked bytes are added to `digest`.
+    """Yield the objects in a file, decompressed if needed. Add all bytes to `digest`.
 
     Raises:
         TasksError: the file cannot be read, is too large, or does not contain tasks.
@@ -164,7 +163,7 @@ def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
 
 
 def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
-    """Yield the lines of a file, or its whole text if it begins with a list. `most` is the maximum size in bytes.
+    """Yield the lines of a file, or the whole text if the file is one list. `most` is the maximum size in bytes.
 
     Raises:
         ValueError: the file is too large, or not UTF-8.
@@ -192,14 +191,14 @@ def _task(raw: _Raw, folder: Path) -> ArenaTask:
         raise TypeError("a text is of another type")
     "".join(
         (raw.id, raw.text, raw.solution, raw.difficulty)
-    ).encode()  # raises an error for lone surrogates, which cannot run or be written to a row
+    ).encode()  # raises for lone surrogates, which cannot run or be written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
     return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden, difficulty=raw.difficulty)
 
 
 def _located(raw: _Raw, path: Path, folder: Path) -> Target:
-    """Locate the function of a task, and correct mistakes in published prompts (HumanEval/51 and 115)."""
+    """Locate the function of a task. Mistakes in the published prompts HumanEval/51 and 115 are corrected."""
     try:
         return locate(raw.text, path, folder, qualname=raw.qualname)
     except UnreadableExample:  # the docstring has an escape that belongs to an example
@@ -221,7 +220,7 @@ def _humaneval(told: Told, _: bool) -> _Raw:
 
 
 def _plus(told: Told, shows: bool) -> _Raw:
-    """Read a task of EvalPlus. The canonical solution provides the wanted results."""
+    """Read a task of EvalPlus. The canonical solution computes the expected results."""
     function, solution = told["entry_point"], told["canonical_solution"]
     inputs: list[list[object]] = [*told["base_input"], *told["plus_input"]]
     if "assertion" in told or told["task_id"].startswith("Mbpp/"):
@@ -233,14 +232,14 @@ def _plus(told: Told, shows: bool) -> _Raw:
         prompt, solution = told["prompt"], told["prompt"] + solution
     arguments = tuple(map(repr, inputs))
     tolerance = float(told.get("atol") or 0)
-    if function == "find_zero":  # any root is a right answer
+    if function == "find_zero":  # any root is right
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
         return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(call, arguments, ("True",) * len(inputs)))
     return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(function, arguments, None, tolerance))
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Return the arguments of the call in `test` as the text of a list; None if there is no call with only literals."""
+    """Return the arguments of the call in `test` as the text of a list. Return None if they are not literals."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -257,7 +256,7 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
     solution = normalize(told["code"])
     function = _tested(solution, tests)
     setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
-    shows = shows and not setup  # otherwise the test needs code that the docstring does not show
+    shows = shows and not setup  # with setup code, the docstring alone would not explain the test
     text = told.get("text") or told["prompt"]
     before = f"{imports}\n\n\n" if imports else ""
     prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
@@ -266,7 +265,7 @@ def _mbpp(told: Told, shows: bool) -> _Raw:
 
 
 def _tested(solution: str, tests: Sequence[str]) -> str:
-    """Return the name of the function of `solution` that the tests call."""
+    """Return the name of the function that the tests call."""
     functions = {each.name for each in definitions(solution) if not each.is_class and not each.parents}
     for call in (call for test in tests for call in _NAME.finditer(test)):
         if call.group() in functions:
@@ -282,7 +281,7 @@ def _classes(solution: str, tests: Sequence[str]) -> str:
 
 
 def _stub(solution: str, function: str, text: str, test: str) -> str:
-    """Create a module with the function's signature, and with `text` and a test as its docstring."""
+    """Create an empty function, with `text` and a test as its docstring."""
     found = [each for each in definitions(normalize(solution)) if each.qualname == function]
     if not found:
         raise _Unfit(f"its solution does not define '{function}'")
@@ -295,7 +294,7 @@ def _stub(solution: str, function: str, text: str, test: str) -> str:
 
 
 def _as_doctest(test: str) -> str:
-    """Turn an `assert` into an example whose output is True."""
+    """Turn an `assert` into an example with the output True."""
     told = test.strip().removeprefix("assert").strip()
     try:
         ast.parse(told, mode="eval")
@@ -305,7 +304,7 @@ def _as_doctest(test: str) -> str:
 
 
 def _docstring(text: str, example: str, indent: str = "    ") -> str:
-    """Return a docstring with `text` and an example. It is the body of a stub."""
+    """Return a docstring with `text` and an example."""
     told = f"{text.strip()}\n\n{example}\n" if example else text.strip()
     escaped = told.replace("\\", "\\\\").replace('"""', r"\"\"\"")
     if escaped.endswith('"'):
@@ -336,7 +335,7 @@ def _livecodebench(told: Told, _: bool) -> _Raw:
 
 
 def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
-    """Read test cases from a list, from its JSON, or from JSON that was pickled, compressed and encoded in base 64."""
+    """Read test cases from a list, from JSON, or from compressed and pickled JSON in base 64."""
     if not isinstance(told, str):
         return told or ()
     try:
@@ -350,7 +349,7 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
 
 
 def _pickled_text(data: bytes) -> str:
-    """Find the pickled string in `data`. Nothing is unpickled, because this could run code or use up the memory.
+    """Extract the string from a pickle without unpickling it, because a pickle can run code.
 
     Raises:
         ValueError: `data` does not contain a pickled string.
@@ -380,4 +379,4 @@ _FORMATS = (
     _Format("mbpp", frozenset({"text", "code", "test_list"}), _mbpp),
     _Format("livecodebench", frozenset({"question_content", "starter_code", "public_test_cases"}), _livecodebench),
 )
-"""The known formats. The first format that matches is used."""
+"""Known formats. The first one that matches is used."""

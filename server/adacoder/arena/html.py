@@ -1,8 +1,7 @@
-"""Write a report as one HTML file: the tables, and a list of all cells with their journals and with filters.
+"""Write a report as one HTML file, with tables and a filterable list of cells.
 
-The page needs no network. Text from models, tasks and users is escaped in the tables. In the cells, it is JSON data
-that the script inserts as text, never as markup. The page's content security policy allows only AdaCoder's own style
-and script, by their digests.
+The page uses no network. Text from models, tasks and users is escaped, or inserted as text by the script. The content
+security policy allows only AdaCoder's own style and script.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from adacoder.privacy.contents import without_secrets
 from adacoder.visible import visible
 
 _LONGEST_JOURNAL = 200_000
-"""Maximum characters of a journal in a report."""
+"""Maximum length of a journal in a report, in characters."""
 _LARGEST_JOURNAL = 64 << 20
-"""Maximum bytes of a journal file. Larger journals are not shown."""
+"""Maximum size of a journal file, in bytes. Larger journals are not shown."""
 
 FILTERS = ("dataset", "model", "strategy", "status", "right")
-"""Members of a row that the page has filters for. Cells can also be filtered by the task's name."""
+"""Members of a row that the page can filter by, in addition to the task's name."""
 
 
 def page(
@@ -39,7 +38,7 @@ def page(
     journal: Callable[[Row], str | None] = lambda row: None,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the report as an HTML document. `journal` gives the text of a cell's journal."""
+    """Return the report as an HTML document. `journal` returns the journal of a row."""
     style, script = _own("report.css"), _own("report.js")
     policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; base-uri 'none'"
     return "".join(
@@ -62,9 +61,10 @@ def page(
 
 
 def journal_of(row: Row, rows: Path) -> str | None:
-    """Return the text of a row's journal, without secrets; None if it is not one of the journals next to `rows`.
+    """Return the text of a row's journal without secrets, or None.
 
-    Rows may come from anyone. So the name must be `ROWS.journals/*.md`, and no link is followed.
+    Rows may come from strangers. Only files named `ROWS.journals/*.md` next to `rows` are read, and links are not
+    followed.
     """
     folder = rows.parent / f"{rows.stem}.journals"
     name = (row.journal or "").removeprefix(f"{folder.name}/")
@@ -83,7 +83,7 @@ def journal_of(row: Row, rows: Path) -> str | None:
 
 
 def _about(rows: Sequence[Row]) -> str:
-    """Return a sentence with the counts, versions and dates of the rows."""
+    """Return a sentence with the number, versions and dates of the rows."""
     if not rows:
         return "There are no rows."
     kinds = (("task", lambda row: (row.dataset, row.task)), ("model", lambda row: row.model))
@@ -96,7 +96,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """Return a collapsed section with the notes of the tables without rows."""
+    """Return a collapsed section that lists the tables without rows."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
@@ -119,7 +119,7 @@ def _line(line: TableLine) -> str:
 
 
 def _interval(cell: TableCell) -> str:
-    """Draw a share and its interval on a line from 0 to 1."""
+    """Draw a share and its confidence interval as an SVG line from 0 to 1."""
     known = cell.estimate
     if known is None or known.low is None or known.high is None:
         return ""
@@ -135,7 +135,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """Return the cells as JSON, escaped so that an HTML parser finds no tags in it."""
+    """Return the cells as JSON, with `<`, `>` and `&` escaped for a script element."""
     cells = [
         {
             **asdict(row),
@@ -154,7 +154,7 @@ def _word(row: Row) -> str:
 
 
 def _seen(value: object) -> object:
-    """Apply `visible` to all texts in `value`."""
+    """Make hidden characters visible in all texts of `value`."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -171,5 +171,5 @@ def _digest(text: str) -> str:
 
 
 def _own(name: str) -> str:
-    """Read a text file of this package."""
+    """Read a file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")

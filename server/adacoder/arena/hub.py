@@ -1,8 +1,10 @@
-"""Download tasks from the Hugging Face hub. Only this module imports the library `datasets`, and only for a download.
+"""Download tasks from the Hugging Face hub.
 
-The result is an ordinary file of tasks, with its checksum in a second file. An existing file is not downloaded again.
-EvalPlus, the -ET variants and LiveCodeBench have other formats on the hub, or need their own code to run. So they can
-only be read from local files.
+Only a download imports the library `datasets`. The tasks are stored as an ordinary file, with a checksum in a second
+file, and are not downloaded again.
+
+EvalPlus, the -ET variants and LiveCodeBench have a different format on the hub, or need code from there. They can only
+be read from local files.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "mbpp": ("google-research-datasets/mbpp", "full"),
     "mbpp-sanitized": ("google-research-datasets/mbpp", "sanitized"),
 }
-"""Name and configuration on the hub. All splits are used."""
+"""Name and configuration of each dataset on the hub."""
 NAMES = tuple(_PLACES)
 
 
 def download(name: str, folder: Path) -> Path:
-    """Return the path of the task file for `name` in `folder`. Download the file if necessary.
+    """Return the path of the task file for `name` in `folder`, and download the file if it is missing.
 
     Raises:
         TasksError: the file cannot be downloaded, read or written, or it has changed since its download.
@@ -47,7 +49,7 @@ def download(name: str, folder: Path) -> Path:
 
 
 def _rows(name: str) -> Iterable[Mapping[str, object]]:
-    """Load the tasks of all splits, ordered by their numbers."""
+    """Load the tasks of all splits, in the order of their numbers."""
     try:
         from datasets import load_dataset
     except ImportError:
@@ -57,7 +59,7 @@ def _rows(name: str) -> Iterable[Mapping[str, object]]:
         with tempfile.TemporaryDirectory(prefix="adacoder-hub-") as cache:
             splits = load_dataset(place, configuration, cache_dir=cache)
             found = [dict(each) for split in splits.values() for each in split]
-    except Exception as error:  # the hub's library and its dependencies raise many kinds of errors
+    except Exception as error:  # the library and its dependencies raise many kinds of errors
         why = visible(str(error).strip().partition("\n")[0] or type(error).__name__)
         raise TasksError(f"{place} cannot be downloaded: {why}") from error
     if not found or not all("task_id" in each for each in found):

@@ -1,9 +1,10 @@
-"""Run hidden tests on candidates, in the sandbox.
+"""Run hidden tests on candidates in the sandbox.
 
-The arena learns only whether and how a candidate failed, never the text of a test. Agents, strategies and journals
-cannot use the judge, because they belong to lower floors, and a candidate is judged after its request has ended. The
-expected results of calls and examples stay in this process. Tests in Python run in the candidate's own process, after
-the candidate was imported.
+The judge reports only whether and how a candidate failed, never the text of a test. It runs after a request has ended,
+and agents and strategies cannot import it.
+
+Expected results stay in this process. Tests written in Python must run in the candidate's process, but start after the
+candidate was imported.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ PASSED = Judged("passed")
 _WRONG = Judged("failed", FailureKind.WRONG_OUTPUT.value)
 _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
-"""Relative tolerance of floats, unless the tests specify a tolerance."""
+"""Relative tolerance for floats, if a task has no tolerance of its own."""
 _TESTS_SECONDS = 60.0
-"""Minimum time limit in seconds for the project's tests that judge a function."""
+"""Minimum time limit for the project's own tests, in seconds."""
 _FIRST = 5
-"""The coverage of this many tests, those that were designed first, is also reported alone (AgentCoder, Table 5)."""
+"""Coverage is reported for all tests, and also for this number of first tests (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -45,17 +46,17 @@ _PRINTS = (
 
 
 class HiddenJudge:
-    """Judges candidates, several at a time. The same candidate is not judged twice."""
+    """Judges candidates in parallel. Verdicts are cached."""
 
     def __init__(self, settings: Settings) -> None:
-        """`settings` give the interpreter, the minimum isolation and the time limit."""
+        """`settings` give the interpreter, the isolation and the time limit."""
         self._settings = settings
         self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
         """Results of the canonical solution, by task id."""
         self._judging: dict[bytes, asyncio.Task[Judged]] = {}
-        """Finished and running judgements, by a digest of task and text."""
+        """Verdicts, finished or running, by a digest of task and text."""
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """Run the hidden tests of `task` on a candidate.
@@ -67,7 +68,7 @@ class HiddenJudge:
         return await self.judge_text(task, placed.text)
 
     async def judge_text(self, task: ArenaTask, text: str) -> Judged:
-        """Judge the whole text of a module, as `judge` does for a candidate.
+        """Run the hidden tests of `task` on the text of a module.
 
         Raises:
             SandboxError: as in `judge`.
@@ -79,7 +80,7 @@ class HiddenJudge:
         return await asyncio.shield(found)
 
     async def ruled(self, task: ArenaTask, difference: Difference) -> Ruling | None:
-        """Return which of two differing outputs the canonical solution gives; None if it gives neither.
+        """Return which of two outputs the canonical solution gives, or None for neither.
 
         Raises:
             SandboxError: as in `judge`.
@@ -93,10 +94,10 @@ class HiddenJudge:
         return next((ruling for ruling, result in found if result.matched), None)
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """Run hidden tests in Python, as `judge_text` does, and return the full Verdict.
+        """Run hidden tests in Python and return the full verdict.
 
-        The Verdict quotes the tests, so the arena must not call this method. Benchmarks with recorded replies call it,
-        because no model takes part in them.
+        The verdict quotes the tests, so only benchmarks on recorded replies may use it. There, no model can learn from
+        the quotes.
 
         Raises:
             SandboxError: as in `judge`.
@@ -106,7 +107,7 @@ class HiddenJudge:
         return await self._run(task, text, [_statements(task.hidden)])
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
-        """Return the tasks whose canonical solution fails the hidden tests.
+        """Return the tasks with a canonical solution that fails the hidden tests.
 
         Raises:
             SandboxError: as in `judge`.
@@ -116,7 +117,7 @@ class HiddenJudge:
         return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
 
     async def tried(self, task: ArenaTask, tests: Sequence[Example]) -> DesignedTests:
-        """Run designed tests on the canonical solution. If a test ends the process, the remaining tests still run.
+        """Run a model's tests on the canonical solution. If a test ends the process, the other tests run in a new one.
 
         Raises:
             SandboxError: as in `judge`.
@@ -141,7 +142,7 @@ class HiddenJudge:
         return DesignedTests(len(tests), right, share(covered), share(covered[:_FIRST]))
 
     async def close(self) -> None:
-        """End the judge's processes."""
+        """Stop the judge's processes."""
         running = [*self._judging.values(), *self._truth.values()]
         for each in running:
             each.cancel()
@@ -167,7 +168,7 @@ class HiddenJudge:
         return _word(verdict)
 
     async def _true(self, task: ArenaTask, calls: HiddenCalls) -> tuple[str, ...] | None:
-        """Return the results of the canonical solution; None if it fails."""
+        """Return the results of the canonical solution, or None if it fails."""
         if task.id not in self._truth:
             self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
         return await asyncio.shield(self._truth[task.id])
@@ -214,7 +215,7 @@ class HiddenJudge:
         if key not in self._hosts:
             folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if key not in self._hosts:  # another call may have created the host in the meantime
+            if key not in self._hosts:  # another call may have created the host meanwhile
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(
                     interpreter,
@@ -237,7 +238,10 @@ def _word(verdict: Verdict) -> Judged:
 
 
 def _printed(verdict: Verdict) -> tuple[str, ...]:
-    """Read the results from the last printed line, which may be hostile; empty if the line is not a list of texts."""
+    """Read the results from the last line of output.
+
+    The candidate may have printed anything, so bad output counts as empty.
+    """
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
         told = json.loads(lines[-1]) if lines else None
@@ -260,7 +264,7 @@ def _is_right(one: str, other: str, tolerance: float) -> bool:
 
 
 def _close(one: object, other: object, tolerance: float) -> bool:
-    """Compare as `==` does, but with a tolerance for floats. A list equals a tuple of the same items."""
+    """Return whether values are equal, with a tolerance for floats. A list equals a tuple with the same items."""
     match one, other:
         case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
             are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)

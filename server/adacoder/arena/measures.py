@@ -1,7 +1,7 @@
-"""Compute figures from rows: shares with intervals, costs, and curves.
+"""Compute figures from rows: shares with confidence intervals, costs, and curves.
 
-A share of tasks has Wilson's interval for 95 %. If tasks have several samples, the interval counts each task once,
-because samples of the same task are not independent trials. So the interval may be too wide, but is not too narrow.
+Intervals are Wilson's 95 % intervals. Samples of one task are not independent, so an interval counts each task once. It
+may be too wide, but not too narrow.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from adacoder.arena.rows import DesignedTests, Row, RowAttempt, SecondProgram
 from adacoder.domain import Tokens
 
 Task: TypeAlias = tuple[str, str, str]
-"""Identity of a task: dataset, checksum, name."""
+"""A task's dataset, checksum and name."""
 
 LEVEL = 0.95
-"""Confidence level of all intervals."""
+"""Confidence level of the intervals."""
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 PASSED = "passed"
-"""Class of a program that failed no shown example, in counts by class of failure."""
+"""Class of programs without a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and the number of tasks or cells that it is computed from. A share also has an interval."""
+    """A figure, and the number of tasks or cells behind it. Shares also have a confidence interval."""
 
     value: float
     of: int
@@ -40,7 +40,7 @@ class Estimate:
 
 
 class FigureFormat(StrEnum):
-    """Format of a figure."""
+    """Number format of a figure."""
 
     PERCENT = "percent"
     TOKENS = "tokens"
@@ -52,15 +52,14 @@ class FigureFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Measure:
-    """A function that computes a figure from rows. Its result is None if the rows lack the data."""
+    """A function that computes a figure from rows, or returns None if the rows lack the data."""
 
     of: Callable[[Sequence[Row]], Estimate | None]
     form: FigureFormat = FigureFormat.PERCENT
     needs: str = ""
-    """Description of the data that the measure needs, if not every row has them."""
+    """Data that the measure needs and that some rows lack; empty if none."""
 
     def __call__(self, rows: Sequence[Row]) -> Estimate | None:
-        """Compute the figure from rows."""
         return self.of(rows)
 
 
@@ -70,15 +69,15 @@ _JUDGED = "the judge's word on each attempt"
 
 
 def task_of(row: Row) -> Task:
-    """Return the identity of the row's task."""
+    """Return the dataset, checksum and name of the row's task."""
     return row.dataset, row.checksum, row.task
 
 
 def counts(row: Row) -> bool:
     """Return whether the row counts for its model and strategy.
 
-    A cell does not count if a server failed, a user cancelled it, or the judge could not run. A cell whose model gave
-    no candidate counts as wrong.
+    Rows do not count if the server failed, the user cancelled the cell, or the judge could not run. If the model wrote
+    no function, the row counts as wrong.
     """
     if row.failure_of == "server" or row.status == "cancelled":
         return False
@@ -86,9 +85,9 @@ def counts(row: Row) -> bool:
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
-    """Return the probability that any of `k` samples is right, if `right` of a task's `samples` are right.
+    """Return the probability that at least one of `k` samples is right, for a task with `right` of `samples` right.
 
-    The estimator is by Chen et al., 2021.
+    The estimator is from Chen et al., 2021.
 
     >>> pass_at_k(5, 2, 1)
     0.4
@@ -99,7 +98,7 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 
 
 def wilson(hits: float, of: int) -> tuple[float, float]:
-    """Return the bounds of Wilson's interval for a share of `hits` in `of` trials (Wilson, 1927).
+    """Return Wilson's confidence interval for `hits` in `of` trials (Wilson, 1927).
 
     >>> [round(bound, 3) for bound in wilson(8, 10)]
     [0.49, 0.943]
@@ -107,17 +106,17 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
     found, square = hits / of, _Z * _Z
     middle = (found + square / (2 * of)) / (1 + square / of)
     reach = _Z / (1 + square / of) * math.sqrt(found * (1 - found) / of + square / (4 * of * of))
-    # the interval must contain the share despite rounding errors
+    # rounding errors must not exclude the share itself
     return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))
 
 
 def share(hits: float, of: int) -> Estimate | None:
-    """Return a share with its interval; None if `of` is 0."""
+    """Return a share with its confidence interval, or None if `of` is 0."""
     return Estimate(hits / of, of, *wilson(hits, of)) if of else None
 
 
 def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
-    """Group rows by task. Rows that do not count are left out."""
+    """Group the rows that count by task."""
     found: dict[Task, list[Row]] = defaultdict(list)
     for row in rows:
         if counts(row):
@@ -126,12 +125,12 @@ def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
 
 
 def pass_at(k: int) -> Measure:
-    """Return the measure pass@k over the tasks with at least `k` samples."""
+    """Return the measure pass@k. Tasks with fewer than `k` samples are left out."""
     return _pass_at(k, lambda row: bool(row.right))
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
-    """Return the measure pass@k with `is_right` as each row's verdict. Its result is None if a verdict is unknown."""
+    """Return the measure pass@k, with `is_right` as the verdict on a row. An unknown verdict gives no figure."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -146,7 +145,7 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """Return the measure pass@1 with at most `most` rounds after the first. Each branch has its own count of rounds."""
+    """Return the measure pass@1 after at most `most` refinement rounds. Branches of a search are counted separately."""
 
     def is_right(row: Row) -> bool | None:
         first: dict[tuple[str, ...], int] = {}
@@ -158,7 +157,7 @@ def by_round(most: int) -> Measure:
 
 
 def by_plan(most: int) -> Measure:
-    """Return the measure pass@1 after `most` plans and all their repairs, for a strategy that works plan by plan."""
+    """Return the measure pass@1 after `most` plans with all their repairs."""
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
@@ -171,12 +170,12 @@ def by_plan(most: int) -> Measure:
 
 
 def by_program(most: int) -> Measure:
-    """Return the measure pass@1 after `most` programs. A repair by rules does not count as another program."""
+    """Return the measure pass@1 after `most` programs. A program that a rule repaired is not counted again."""
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 
 def after_programs(row: Row, most: int) -> Row:
-    """Return `row` as if its request had ended after `most` programs. All attempts must be judged."""
+    """Return the row as if its request had ended after `most` programs. All attempts must have a verdict."""
     attempts = _first_programs(row.attempts, most)
     if len(attempts) == len(row.attempts):
         return row
@@ -185,7 +184,7 @@ def after_programs(row: Row, most: int) -> Row:
 
 
 def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttempt]:
-    """Return the attempts up to the first `most` different programs."""
+    """Return the attempts that belong to the first `most` different programs."""
     found: list[RowAttempt] = []
     programs: set[str | int] = set()
     for number, attempt in enumerate(attempts):
@@ -198,10 +197,10 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """Return whether the request would be right if it had ended after `attempts`; None if there is no verdict.
+    """Return whether the request would be right if it had ended after `attempts`. Return None without a verdict.
 
-    The request's candidate is then the attempt that got furthest. In a tie, the first of them is taken. If `attempts`
-    has all attempts of the row, the row's own verdict counts, because its strategy may prefer another candidate.
+    The result of the request would be the first attempt that passed the most examples. If `attempts` is complete, the
+    row's own verdict is used, because a strategy may prefer another candidate.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -211,20 +210,23 @@ def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
 
 @Measure
 def verified(rows: Sequence[Row]) -> Estimate | None:
-    """Return the share of cells that the shown examples verified."""
+    """Share of cells with status `verified`."""
     counted = [row for row in rows if counts(row)]
     return _of_cells([row.status == "verified" for row in counted], counted)
 
 
 @Measure
 def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
-    """Return the share of verified cells that the hidden judge calls wrong."""
+    """Share of verified cells that fail the hidden tests."""
     counted = [row for row in rows if counts(row) and row.status == "verified"]
     return _of_cells([not row.right for row in counted], counted)
 
 
 def _of_second(is_hit: Callable[[Row, SecondProgram], bool | None]) -> Measure:
-    """Return a measure: the share of cells with a second program for which `is_hit` is True. None leaves a cell out."""
+    """Return a measure over the cells with a second program: the share of cells for which `is_hit` is True.
+
+    Cells for which `is_hit` is None are left out.
+    """
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         found = [(row, is_hit(row, row.second)) for row in rows if counts(row) and row.second is not None]
@@ -243,7 +245,7 @@ wrong_after_answers = _of_second(lambda _, second: not second.right)
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """Return a share of cells. Its interval is computed from the number of tasks, not of cells."""
+    """Return a share of cells. The confidence interval counts each task once."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -252,7 +254,7 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
 
 
 def mean(of: Callable[[Row], float | None], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
-    """Return the measure that computes the mean over the cells that count. Cells without a value are left out."""
+    """Return a measure: the mean of `of` over cells. Cells for which `of` returns None are left out."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         values = [value for row in rows if counts(row) and (value := of(row)) is not None]
@@ -275,22 +277,22 @@ tokens = mean(lambda row: row.tokens.prompt + row.tokens.completion, FigureForma
 
 @_counting
 def cells(rows: Sequence[Row]) -> Estimate | None:
-    """Return the number of cells that count."""
+    """Number of cells that count."""
     counted = sum(map(counts, rows))
     return Estimate(counted, counted) if counted else None
 
 
 @_counting
 def left_out(rows: Sequence[Row]) -> Estimate | None:
-    """Return the number of cells that do not count: server failures, cancelled cells, and unjudged cells."""
+    """Number of cells that do not count, because of a server failure, a cancellation or a missing verdict."""
     return Estimate(sum(not counts(row) for row in rows), len(rows)) if rows else None
 
 
 @_of_tests
 def right_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Return the share of designed tests that the canonical solution passes.
+    """Share of a model's tests that the canonical solution passes.
 
-    The share has no confidence interval, because the tests of a task are not independent trials.
+    There is no confidence interval, because tests of one task are not independent.
     """
     known = [
         (row.tests.designed, row.tests.right_on_canonical)
@@ -303,13 +305,13 @@ def right_tests(rows: Sequence[Row]) -> Estimate | None:
 
 @_of_tests
 def covered_by_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Return the mean share of the canonical solution's lines that designed tests reach."""
+    """Mean share of the canonical solution's lines that a model's tests reach."""
     return _covered(rows, lambda tests: tests.lines_covered)
 
 
 @_of_tests
 def covered_by_first_tests(rows: Sequence[Row]) -> Estimate | None:
-    """Return the share that `covered_by_tests` returns, but only for the first five tests of each cell."""
+    """Mean share of the canonical solution's lines that the first five tests of each cell reach."""
     return _covered(rows, lambda tests: tests.lines_covered_by_first)
 
 
@@ -320,26 +322,26 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
 
 
 Counting: TypeAlias = Callable[[Sequence[Row]], Mapping[str, float]]
-"""A function that counts things in rows by kind. A count may be a mean."""
+"""Function that counts something in rows, for each kind. Counts may be means, and so fractions."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:
-    """Count cells by the level at which they ended."""
+    """Count cells by the level at which the strategy ended."""
     return Counter(f"Level {row.level}" for row in rows if counts(row) and row.level is not None)
 
 
 def failures_before(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs by class of failure before the Debug Specialist changes them."""
+    """Count programs by class of failure, as the model wrote them."""
     return Counter(before for before, _ in _repairs(rows))
 
 
 def failures_after(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs by class of failure after the Debug Specialist has tried to repair them."""
+    """Count programs by class of failure, after repair by rules."""
     return Counter(after for _, after in _repairs(rows))
 
 
 def _repairs(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return two classes of failure for each program: as the model wrote it, and after the rules were tried."""
+    """Return each program's class of failure before and after repair by rules."""
     return [pair for row in rows if counts(row) for pair in _repairs_of(row)]
 
 
@@ -362,11 +364,11 @@ INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER = (
     "Miscellaneous Refinement",
 )
 REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
-"""Kinds of unsuccessful refinement. A refinement counts for the first kind that fits (AdaCoder paper, Table IV)."""
+"""Kinds of unsuccessful refinement (AdaCoder paper, Table IV). The first kind that fits is counted."""
 
 
 def refinements(rows: Sequence[Row]) -> Counter[str]:
-    """Count the kinds of refinement between consecutive programs of one plan, if both programs fail."""
+    """Count the kinds of refinement between consecutive programs of a plan that both fail."""
     found: Counter[str] = Counter()
     for row in rows:
         if not counts(row):

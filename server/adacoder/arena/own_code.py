@@ -1,12 +1,11 @@
-"""Turn a folder of the user's own code into tasks. Each function whose examples pass becomes a task without its body.
+"""Turn the user's own code into tasks.
 
-The first half of the examples that were observed to run the function is shown. All later examples of the docstring are
-hidden. A result is judged by the hidden examples and by the project's tests that were observed to run the function. A
-task needs two such examples, or one example and one test. Examples keep their order, because an example may use names
-from earlier examples.
+Each function with passing examples becomes an empty function. The model sees the first half of the examples. The other
+examples, and the project's tests that run the function, judge the result. A task needs two examples that run the
+function, or one example and one test.
 
-Hidden examples are blanked in all docstrings and comments that the model and the sandbox see. Tests and documents may
-contain the examples in any form, so these files are hidden completely. So is any other file with a hidden example.
+Hidden examples must not leak. They are blanked in all docstrings and comments. Tests, documents and other files that
+contain them are hidden from the model and the sandbox.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
-"""Patterns of files that may contain hidden examples in any form. They have the form of the setting `hide`."""
+"""Patterns of files that may contain hidden examples, in the form of the setting `hide`."""
 _MOST_TESTS = 20
-"""Maximum number of tests that judge a function."""
+"""Maximum number of the project's tests that judge a function."""
 _LEAST_TELLING = 4
-"""Minimum characters of an example that files are searched for. Shorter examples, such as `sl`, are too common."""
+"""Minimum length of a hidden example to search for in other files. Shorter texts, such as `sl`, are too common."""
 _MOST_BYTES = 1 << 20
-"""Maximum bytes of a file that is searched for hidden examples."""
+"""Maximum size of a file to search for hidden examples, in bytes."""
 _MARK = re.compile(r"^[ \t]*(?:>>>|\.\.\.)", re.MULTILINE)
 _SPACE = re.compile(r"\s+")
 _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
@@ -65,29 +64,29 @@ _QUOTES = re.compile(r"[A-Za-z]*(\"\"\"|'''|\"|')")
 class _PassingFunction:
     target: Target
     proving: tuple[Example, ...]
-    """Examples that were seen to run the function."""
+    """Examples that were observed to run the function."""
     tests: tuple[str, ...] = ()
-    """Tests of the project that run the function."""
+    """Names of the project's tests that run the function."""
 
     @property
     def shown(self) -> int:
-        """Number of shown examples. The first examples of the docstring are shown."""
+        """Number of examples that the model may see. They are the first ones in the docstring."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
     def hidden(self) -> tuple[Example, ...]:
-        """The hidden examples of the docstring."""
+        """Examples that the model must not see."""
         return self.target.examples[self.shown :]
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The parts of a module that are read once for all tasks."""
+    """Parts of a module that all of its tasks use."""
 
     text: str
     docstrings: tuple[Target, ...]
     comments: tuple[Span, ...]
-    """Comments that have a line of their own."""
+    """Comments on lines of their own."""
 
 
 async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
@@ -125,7 +124,10 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
 async def _tests(
     targets: Sequence[Target], files: Iterable[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """Return for each target the names of tests that pass and run it. Errors are added to `troubles`."""
+    """Return the names of passing tests for each target.
+
+    Messages about tests that cannot run are added to `troubles`.
+    """
     if not targets:
         return []
     first = targets[0]
@@ -142,7 +144,7 @@ async def _tests(
 
 
 def _files(folder: Path, troubles: list[str]) -> list[SourceFile]:
-    """Read the project's own Python files. Errors are added to `troubles`."""
+    """Read the project's Python files. Messages about unreadable files are added to `troubles`."""
     found = []
     for path in python_files(folder, lambda why: troubles.append(str(why))):
         try:
@@ -167,7 +169,7 @@ def _comments(text: str) -> Iterator[Span]:
 
 
 def _telling(folder: Path, known: Collection[Path], sources: set[str]) -> list[str]:
-    """Return patterns for the files that contain any of `sources`, except for the `known` files."""
+    """Return patterns for files that contain any of the `sources`. Files in `known` are not searched."""
     found: list[Path] = []
     for top, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOREIGN)
@@ -203,14 +205,14 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that were seen to run a function; empty if an example of its docstring fails."""
+    """Return the examples that ran the function. If an example failed, return an empty tuple."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Return the sources of hidden examples without whitespace. Short sources are too common, and are left out."""
+    """Return the sources of hidden examples, without whitespace. Very short ones are left out."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
@@ -218,7 +220,7 @@ def _sources(found: Iterable[_PassingFunction]) -> set[str]:
 def _task(
     found: _PassingFunction, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]
 ) -> ArenaTask | str:
-    """Return the task, or the reason why there is no task."""
+    """Return the task, or the reason why the function cannot become one."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
     sources = _sources([found])
@@ -248,7 +250,7 @@ def _said(example: Example) -> tuple[str, str]:
 
 
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
-    """Return edits that blank `sources` in comments and docstrings, except in the docstring of `of`."""
+    """Return edits that blank `sources` in comments and docstrings, except in the docstring of the target `of`."""
     if not sources:
         return []
     edits: list[Edit] = []
@@ -262,7 +264,7 @@ def _without(module: _Read, sources: set[str], of: Target | None = None) -> list
 
 
 def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
-    """Return the lines of a docstring that contain any of `sources`."""
+    """Return the lines of a docstring that contain any of the `sources`."""
     if not any(source in _bare(target.docstring_span.of(text)) for source in sources):
         return set()
     lines = Lines(text)
@@ -275,7 +277,7 @@ def _bare(source: str) -> str:
 
 
 def _taken(examples: Iterable[Example]) -> set[int]:
-    """Return the line numbers of examples."""
+    """Return all line numbers of examples."""
     return {
         number
         for example in examples
@@ -284,7 +286,7 @@ def _taken(examples: Iterable[Example]) -> set[int]:
 
 
 def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
-    """Return edits that blank lines of a docstring without removing any line."""
+    """Return edits that empty lines of a docstring without removing them, so that line numbers stay."""
     if not taken:
         return []
     lines = Lines(text)
@@ -300,7 +302,7 @@ def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
 
 
 def _interiors(text: str, docstring: Span) -> Iterator[Span]:
-    """Yield the spans between the quotes of a docstring's literals."""
+    """Yield the text between the quotes for each string literal of a docstring."""
     for literal in string_literals(text, docstring.start, docstring.end):
         opening = _QUOTES.match(text, literal.start)
         if opening is not None:

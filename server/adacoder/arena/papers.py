@@ -1,4 +1,4 @@
-"""Define the tables and figures of the four papers, and our own tables. `tables` fills them from rows."""
+"""Definitions of the tables and figures in four papers, and of AdaCoder's own tables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WITH_ET = {"HumanEval": HUMANEVAL, "HumanEval-ET": "humaneval-et", "MBPP": MBPP
 _WITH_PLUS = {"HumanEval": HUMANEVAL, "HumanEval+": "humaneval-plus", "MBPP": MBPP, "MBPP+": "mbpp-plus"}
 DIRECT, RESAMPLE = {"strategy": "direct"}, {"strategy": "resample"}
 MOST_ROUNDS = 5
-"""Maximum number of rounds (t) in the papers."""
+"""Largest number of rounds (t) in the papers."""
 MOST_PROGRAMS = 20
-"""CodeTree's budget of programs."""
+"""CodeTree's maximum number of programs."""
 
 
 def _on(datasets: Mapping[str, str]) -> tuple[Slice, ...]:
@@ -62,7 +62,7 @@ _FIGURES = {measures.pass_at_1: "pass@1", measures.tokens: "Tokens a task", meas
 
 
 def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
-    """Define a table of all frameworks on one dataset, or of AdaCoder on both datasets."""
+    """Define a table of all frameworks on the dataset `on`, or of AdaCoder on both datasets if `on` is empty."""
     is_share = measure is measures.pass_at_1
     how = "change against direct" if is_share else "multiple of increase"
     which = f"multi-agent frameworks on {on}" if on else "AdaCoder"
@@ -87,9 +87,9 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Count tasks by the kinds of framework that solve them.
+    """Count the tasks that are solved by planning frameworks, by other frameworks, by both, or by neither.
 
-    The tasks are counted for each non-planning framework and sample. The result has the means of these counts.
+    Tasks are counted for each non-planning framework and each sample. The result has the means of these counts.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}
@@ -417,7 +417,7 @@ _SEMAG_TABLES = (
 
 
 def _overview(name: str, title: str, figures: Mapping[str, Measure]) -> Grid:
-    """Define a table with a line for each dataset, model and strategy."""
+    """Define a table with one line for each dataset, model and strategy."""
     columns = tuple(Slice(label, measure=measure) for label, measure in figures.items())
     return Grid(name, title, columns, lines="dataset,model,strategy", corner="Tasks, model and strategy")
 
@@ -480,19 +480,19 @@ SETS = {
     "codetree": _CODETREE_TABLES,
     "semag": _SEMAG_TABLES,
 }
-"""Tables by paper; `own` are our own tables."""
+"""Definitions of tables by paper. The key `own` has AdaCoder's own tables."""
 
 
 def pass_at_ks(ks: Sequence[int]) -> Grid:
-    """Define the table of pass@k for several k."""
+    """Define a table with pass@k for several k."""
     figures = {f"pass@{k}, %": measures.pass_at(k) for k in ks}
     return _overview("pass@k", "pass@k over the tasks that have as many samples", figures)
 
 
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
-    """Return the tables of some sets.
+    """Return the tables of `sets`.
 
-    The set `own` also gets pass@k, and comparisons with `direct`, and with `resample` at equal tokens.
+    The set `own` also gets pass@k for `ks`, and comparisons with the strategies `direct` and `resample`.
     """
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:

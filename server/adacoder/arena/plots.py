@@ -1,4 +1,4 @@
-"""Draw tables as the figures of the papers. Only this module imports matplotlib, and only when it draws."""
+"""Draw figures of the papers. Matplotlib is imported only while a figure is drawn."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 _LONGEST_LABEL = 200
 _WIDEST = 90
-"""Maximum characters in a line of a title."""
+"""Maximum length of a line in a title, in characters."""
 _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f", "#000000")
 """Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 _MARKERS = "osD^vPX*"
 _SPREAD = 0.5
-"""Width of a group of points with the same x, as a share of the distance to the next group."""
+"""Width of a group of points with the same x, as a share of the distance between groups."""
 _MOST_INTERVALS = 48
 _ABREAST = 3
-"""Number of pairs of circles in a row."""
+"""Number of circle pairs in a row."""
 
 
 class PlotError(AdaCoderError):
-    """A table cannot be drawn. The message names the reason."""
+    """A table cannot be drawn."""
 
 
 def draw(table: Table, path: Path) -> None:
-    """Draw a table as a figure of a paper, and save it. The suffix of `path` determines the file's format.
+    """Draw a table as a figure and save it. The suffix of `path` sets the file format.
 
     Raises:
         PlotError: matplotlib is not installed, or the file cannot be written.
@@ -61,9 +61,10 @@ def draw(table: Table, path: Path) -> None:
 
 
 def _lines(table: Table, axes: Axes) -> None:
-    """Draw a line for each model or strategy. Points with the same x are spread, so that each interval can be seen.
+    """Draw a line with confidence intervals for each model or strategy.
 
-    If there are very many intervals, only the last interval of each line is drawn.
+    Points with the same x are spread so that their intervals do not overlap. If there are many, only the last interval
+    of each line is drawn.
     """
     drawn: list[tuple[Drawn, str]] = []
     lowest = 1.0
@@ -101,7 +102,7 @@ def _lines(table: Table, axes: Axes) -> None:
 
 
 def _bars(table: Table, axes: Axes) -> None:
-    """Draw a group of bars for each column with figures."""
+    """Draw a group of bars for each column that has figures."""
     columns = [x for x in range(len(table.columns)) if any(line.cells[x].estimate for line in table.lines)]
     width = 0.8 / max(len(table.lines), 1)
     drawn: list[tuple[Drawn, str]] = []
@@ -123,9 +124,9 @@ def _bars(table: Table, axes: Axes) -> None:
 
 
 def _circles(table: Table, axes: Axes) -> None:
-    """Draw two overlapping circles for each column, with counts: only the first, both, only the second.
+    """Draw two overlapping circles for each column, with three counts: only the first, both, only the second.
 
-    The number of tasks that neither solved is below the circles.
+    The number of tasks that neither solves is written below.
     """
     from matplotlib.patches import Circle
 
@@ -152,8 +153,8 @@ _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 
 def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
-    """Draw the legend below the axes, where it hides nothing."""
-    # matplotlib leaves out labels that begin with an underscore. So each label gets an invisible character in front.
+    """Draw the legend below the axes."""
+    # matplotlib ignores labels that begin with an underscore, so an invisible character is put in front
     handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
     legend = axes.figure.legend(  # type: ignore[call-overload]  # matplotlib also accepts containers as handles
         handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False
@@ -163,6 +164,6 @@ def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
 
 
 def _label(text: str) -> str:
-    """Return a name on one line. Hidden characters are made visible, and a long name is cut."""
+    """Return a name on one line. Hidden characters become visible, and long names are cut."""
     shown = " ".join(visible(text).split())
     return shown if len(shown) <= _LONGEST_LABEL else f"{shown[: _LONGEST_LABEL - 1]}…"

@@ -1,8 +1,8 @@
-"""Find the model and workflow that is right most often on some functions, in limited time (`adacoder models --rank`).
+"""Rank models and workflows by the functions that they write correctly within a time limit (`adacoder models --rank`).
 
-The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). An arm is a model with a workflow.
-All arms begin with the same few functions. In each round, the better half of the arms continues with twice as many
-functions. So most of the time goes to arms that may win. The last two arms stay to the end.
+The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). An arm is one model with one
+workflow. After each round, the better half of the arms continues with twice as many functions, so most of the time goes
+to good arms.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from adacoder.arena.measures import wilson
 from adacoder.messages import counted
 
 _LEAST = 3
-"""Minimum number of functions in the first round, unless there are fewer."""
+"""Minimum number of functions in the first round."""
 _SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A model with a workflow."""
+    """One model with one workflow."""
 
     model: str
     strategy: str
@@ -36,7 +36,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Result of an arm on a function."""
+    """Result of an arm for one function."""
 
     right: bool
     verified: bool
@@ -45,70 +45,70 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""Lets an arm write the named function, and judges the result. None means that nothing can be judged and the arm is not
-to blame, for example after a server failure."""
+"""Function that lets an arm write the named function and judges the result. It returns None if the arm cannot be
+judged, for example after a server failure."""
 
 
 @dataclass
 class ArmResults:
-    """The results of an arm on all functions that it tried."""
+    """Results of one arm."""
 
     arm: Arm
     results: dict[str, Result | None] = field(default_factory=dict)
-    """Results by function, in the order in which the arm tried them."""
+    """Results by function, in the order of the attempts."""
     dropped: str = ""
-    """Reason why the arm did not continue; empty if it stayed to the end."""
+    """Reason why the arm was dropped; empty if it was not."""
 
     @property
     def counted(self) -> list[Result]:
-        """The results except for None."""
+        """Results that could be judged."""
         return [each for each in self.results.values() if each is not None]
 
     @property
     def right(self) -> int:
-        """Number of right functions."""
+        """Number of functions that are right."""
         return sum(each.right for each in self.counted)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Wilson's interval for the share of right functions; None without results."""
+        """Wilson's confidence interval for the share of right functions; None without results."""
         return wilson(self.right, len(self.counted)) if self.counted else None
 
     @property
     def wrongly_verified(self) -> int:
-        """Number of verified but wrong functions."""
+        """Number of functions that were verified but are wrong."""
         return sum(each.verified and not each.right for each in self.counted)
 
     @property
     def seconds(self) -> float:
-        """Mean seconds for a function."""
+        """Mean time per function, in seconds."""
         return fmean(each.seconds for each in self.counted) if self.counted else 0.0
 
     @property
     def tokens(self) -> float:
-        """Mean tokens for a function."""
+        """Mean number of tokens per function."""
         return fmean(each.tokens for each in self.counted) if self.counted else 0.0
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """All arms, the best first."""
+    """All arms, best first."""
 
     standings: tuple[ArmResults, ...]
     functions: int
     """Number of available functions."""
     is_complete: bool
-    """True if the last arms tried all functions. More time would then not help."""
+    """True if the last arms tried all functions, so more time would not help."""
 
     @property
     def best(self) -> ArmResults | None:
-        """The arm with the most right functions; None if no arm has any."""
+        """The best arm; None if no arm wrote a right function."""
         first = self.standings[0] if self.standings else None
         return first if first is not None and first.right else None
 
     @property
     def sentence(self) -> str:
-        """The result as a sentence for a person."""
+        """The result in words."""
         best = self.best
         if best is None or best.interval is None:
             return "No model wrote a right function in this time; give it more, or another model."
@@ -120,7 +120,7 @@ class Ranking:
 
 
 def _against(best: ArmResults, other: ArmResults, *, is_complete: bool) -> str:
-    """Return a sentence that compares the best arm with the next best, on the functions that both tried."""
+    """Compare the best arm with the second, on the functions that both tried. Return a sentence."""
     pairs = _pairs(best, other)
     one, two = sum(first for first, _ in pairs), sum(second for _, second in pairs)
     p = mcnemar(
@@ -154,8 +154,7 @@ async def rank(
     """Rank arms within a time limit.
 
     Args:
-        arms: the arms to rank. Arms of the same model should be next to each other, so that each round loads a model
-            once.
+        arms: the arms to rank. Arms of one model should be neighbours, so that a round loads each model once.
         functions: names of the functions, in an order unrelated to difficulty.
         evaluate: runs an arm on a function. It must not raise errors, except for cancellation.
         seconds: time limit for the whole ranking.
@@ -168,7 +167,7 @@ async def rank(
     for number in range(rounds := _rounds(len(arms))):
         most = _most(number, rounds, len(functions))
         for position, each in enumerate(going):
-            # Time that an arm does not use goes to the next arms and to later rounds.
+            # Time that an arm does not use goes to later arms and rounds.
             left = (end - clock()) / (rounds - number) / (len(going) - position)
             await _try(each, functions[:most], evaluate, left, clock)
         ordered = _ordered(going, functions[:most])
@@ -182,19 +181,19 @@ async def rank(
 
 
 def _rounds(arms: int) -> int:
-    """Return the number of rounds. The last round has only two arms."""
+    """Return the number of rounds. Two arms are left in the last one."""
     return max(1, math.ceil(math.log2(max(arms, 2))))
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Return the number of functions that an arm has tried after a round. It doubles, up to all functions."""
+    """Return the number of functions for a round. The number doubles until all functions are used."""
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
 
 async def _try(
     each: ArmResults, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
-    """Let an arm try new functions for some seconds. The function that is under way at the end is cancelled."""
+    """Run an arm on new functions until its time is over. An unfinished function is cancelled."""
     end = clock() + seconds
     for name in functions:
         if name in each.results:
@@ -209,7 +208,7 @@ async def _try(
 
 
 def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str]) -> Sequence[ArmResults]:
-    """Set the reason for the arms that do not continue, and return these arms."""
+    """Return the dropped arms, each with the reason."""
     tried = _tried(ordered, functions)
     for each in ordered[keep:]:
         slow = sum(name in each.results for name in functions) < tried
@@ -218,19 +217,19 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return for how many functions, counted from the first, more than half of the arms have a result.
+    """Return how many functions, from the first on, more than half of the arms have tried.
 
-    Arms are compared only on these functions. Otherwise, when time runs out, a fast arm would win by functions that
-    other arms did not even begin.
+    Arms are compared only on these functions. Otherwise, a fast arm could win by functions that slower arms had no time
+    for.
     """
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)
 
 
 def _ordered(arms: Sequence[ArmResults], functions: Sequence[str]) -> list[ArmResults]:
-    """Sort arms by their number of right functions. In a tie, the fastest arm is first.
+    """Sort arms by the number of right functions, then by speed.
 
-    Only functions that most arms have tried are counted. A function that an arm has not tried counts as not right.
+    Only functions that most arms have tried count. An untried function counts as wrong.
     """
     common = functions[: _tried(arms, functions)]
 

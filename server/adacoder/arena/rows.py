@@ -1,7 +1,7 @@
-"""Rows store the result of each cell of a comparison. Tables, plots and reports are computed from the rows.
+"""Store the results of a comparison, one row per cell.
 
-A file of rows has one JSON object per line and only grows. Each row is on disk before its cell counts as done. So a run
-that is killed loses only the cells that were running. The next run repeats them.
+A file of rows has one JSON object per line and is only appended to. Rows are written to disk at once. If a run is
+killed, the next run repeats only the cells that were running.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from adacoder.foreign_json import read_json
 from adacoder.privacy.access import opened_regular
 
 VERSION = 1
-"""Version of a row's format. It grows if a member is removed or changes its meaning, but not if a member is added."""
+"""Version of the row format. It increases if a member is removed or changes its meaning, but not for a new member."""
 
 _NO_VERSION = 1000
-"""A number that no version will ever reach. Larger version numbers are errors."""
+"""Smallest number that cannot be a version. It means that a row is damaged."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
-"""Maximum of a number in a row. It keeps sums and means finite."""
+"""Maximum value of a number in a row, so that sums and means stay finite."""
 _BEGIN = b'{"version":'
-"""Beginning of every row."""
+"""The first bytes of every row."""
 _GZIP = b"\x1f\x8b"
-"""Beginning of a file that is compressed by gzip (RFC 1952)."""
+"""The first bytes of a gzip file (RFC 1952)."""
 
 Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
 """Identity of a cell: dataset, checksum, task, model, strategy, sample, settings, seed."""
@@ -47,7 +47,7 @@ class RowsError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The hidden judge's verdict on a candidate. It never contains text of a hidden test."""
+    """Verdict of the hidden tests. It never quotes a test."""
 
     how: str
     """`passed`, `failed`, `timeout` or `refused`."""
@@ -57,41 +57,41 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class RowAttempt:
-    """An evaluated candidate. A row keeps its attempts in order."""
+    """An evaluated candidate."""
 
     round: int
     call: int
-    """Number of model calls before this attempt."""
+    """Number of model calls before the attempt."""
     agent: str
-    """The agent that made the attempt: the last agent that asked the model, or `debug_specialist`."""
+    """Agent that wrote the candidate, or `debug_specialist` after a repair by rules."""
     failure: str | None = None
-    """Kind of failure on the shown examples; None if all passed."""
+    """Kind of failure of the shown examples; None if all passed."""
     examples: tuple[int, int] = (0, 0)
     """Number of shown examples that passed, and number of all shown examples."""
     right: bool | None = None
-    """The hidden judge's verdict; None if it was not asked."""
+    """True if the hidden tests passed; None if they did not run."""
     repaired: bool = False
     """True if rules made this candidate from the previous one."""
     rules: tuple[str, ...] = ()
     lines: int = 0
-    """Number of lines in the candidate's code, without blank lines."""
+    """Number of lines of code, without blank lines."""
     code: str | None = None
-    """Digest of the candidate's code; None if unknown."""
+    """Digest of the code; None if unknown."""
     message: str | None = None
-    """Digest of the failure's message."""
+    """Digest of the failure message."""
     error: str | None = None
-    """Type of the exception that the failure reports, such as `TypeError`."""
+    """Exception type of the failure, such as `TypeError`."""
     branch: tuple[str, ...] = ()
-    """Branches of the search that the attempt belongs to, outermost first. A branch can be a plan of MapCoder."""
+    """Branches of the search that the attempt belongs to, outermost first."""
     is_empty: bool = False
-    """True if the function does nothing. Its body then has only docstrings, `pass`, `...` or `return`."""
+    """True if the body has only docstrings, `pass`, `...` or `return`."""
     written: int | None = None
-    """Number of tokens that models had written in this request before the attempt; None in older rows."""
+    """Number of tokens that models wrote in the request before the attempt; None in older rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class DesignedTests:
-    """Results of the tests that a Test Designer wrote."""
+    """Results of the tests that a model wrote."""
 
     designed: int
     right_on_canonical: int | None = None
@@ -99,35 +99,36 @@ class DesignedTests:
     lines_covered: float | None = None
     """Share of the canonical solution's lines that the tests reach."""
     lines_covered_by_first: float | None = None
-    """Share of these lines that the first five tests reach."""
+    """Share of the canonical solution's lines that the first five tests reach."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError if more tests are right than were designed."""
         if (self.right_on_canonical or 0) > self.designed:
             raise ValueError(self.right_on_canonical)
 
 
 @dataclass(frozen=True, slots=True)
 class SecondProgram:
-    """Comparison of a verified candidate with a second program. The canonical solution then decides between them."""
+    """Comparison of a verified candidate with a second program.
+
+    Instead of a user, the canonical solution decides which outputs are right.
+    """
 
     inputs: int
-    """Number of inputs whose outputs were compared."""
+    """Number of inputs for which both programs ran."""
     agreed: int
     questions: int
-    """Number of differing inputs about which a user would be asked."""
+    """Number of questions that the user would get."""
     right: bool | None
-    """The hidden judge's verdict on the program that the canonical solution's answers select."""
+    """True if the program that the canonical solution supports passes the hidden tests."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError if more inputs agreed than were compared."""
         if self.agreed > self.inputs:
             raise ValueError(self.agreed)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell: a task, a model, a strategy and a sample."""
+    """Result of one cell."""
 
     task: str
     dataset: str
@@ -136,62 +137,62 @@ class Row:
     strategy: str
     sample: int
     settings: str
-    """Digest of the settings that the row depends on."""
+    """Digest of the settings that can change the result."""
     seed: int | None
     status: str
-    """Status, as in `domain.Status`."""
+    """Status of the request, as in `domain.Status`."""
     right: bool | None
-    """The hidden judge's verdict on the outcome's candidate; None if there is no candidate or no verdict."""
+    """True if the final candidate passed the hidden tests; None without a candidate or a verdict."""
     reason: str | None = None
     judged: Judged | None = None
     candidate: str | None = None
     rounds: int = 0
     calls: int = 0
     tokens: Tokens = field(default=Tokens())
-    """Tokens of all calls."""
+    """Tokens of all model calls."""
     seconds: float = 0.0
     server_seconds: float = 0.0
     attempts: tuple[RowAttempt, ...] = ()
     tests: DesignedTests | None = None
     level: int | None = None
-    """The level at which the strategy ended, if it has levels."""
+    """Level at which the strategy ended, if it has levels."""
     programs: int = 0
     journal: str | None = None
-    """File of the cell's journal, relative to the folder of the rows' file."""
+    """Path of the journal, relative to the file of rows."""
     failure_of: str | None = None
-    """`server` or `model`, if its failure prevented an outcome."""
+    """`server` or `model` if its failure ended the request."""
     adacoder: str = ""
     python: str = ""
     at: str = ""
     """Time in UTC, such as `2026-11-23T19:00:00Z`."""
     difficulty: str = ""
-    """Difficulty of the task, if its dataset states one."""
+    """Difficulty of the task in its dataset."""
     second: SecondProgram | None = None
-    """With the setting `crossCheck`: how a verified candidate compares with a second program."""
+    """Comparison with a second program, if the setting `crossCheck` is on."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of the settings in the digest `settings`, without long texts. An empty value means None."""
+    """Names and values of settings, without long texts. An empty value means None."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
     def key(self) -> Key:
-        """Identity of the row's cell."""
+        """Identity of the cell."""
         return (
             *(self.dataset, self.checksum, self.task, self.model, self.strategy),
             *(self.sample, self.settings, self.seed),
         )
 
     def value(self, name: str) -> str:
-        """Return the row's member or setting with this name as text; empty if the row does not have it."""
+        """Return a member or setting as text. The text is empty if the row does not have it."""
         return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:
-        """Return the row as a line of its file."""
+        """Return the row as a line of JSON."""
         told = asdict(self)
         return json.dumps({"version": told.pop("version"), **told}, separators=(",", ":")) + "\n"
 
 
 def parse(line: str) -> Row | None:
-    """Parse the row in a line; None if it is not valid, for example because the line was cut off.
+    """Read a row from a line. Return None if the line is not a valid row.
 
     Raises:
         RowsError: a newer version wrote the row.
@@ -210,10 +211,10 @@ def parse(line: str) -> Row | None:
 
 
 def checked(kind: Any, told: JSON) -> Any:
-    """Convert `told`, which was read from JSON, to `kind`, the type of a row or of one of its members.
+    """Validate JSON data and convert it to the type `kind`.
 
     Raises:
-        TypeError: `told` has another type, or lacks a member.
+        TypeError: the data have another type, or lack a member.
         ValueError: a number is negative or too large, or a share is larger than its whole.
     """
     if hasattr(kind, "__dataclass_fields__"):
@@ -251,17 +252,17 @@ def _list(told: JSON) -> list[JSON]:
 
 @dataclass
 class RowsReader:
-    """Reads files of rows, one row at a time, and counts unreadable lines."""
+    """Reads rows from files, and counts unreadable lines."""
 
     unread: int = 0
     """Number of lines that are not rows."""
     first: str = ""
-    """Line number and file of the first line that is not a row."""
+    """Place of the first line that is not a row."""
     newer: list[str] = field(default_factory=list)
-    """A sentence for each kind of row that only a newer version can read."""
+    """Messages about rows from a newer version of AdaCoder."""
 
     def rows(self, path: Path) -> Iterator[Row]:
-        """Yield the rows of a file, in order. The file may be compressed by gzip.
+        """Yield the rows of a file, which may be compressed with gzip.
 
         Raises:
             RowsError: the file cannot be read.
@@ -290,7 +291,7 @@ class RowsReader:
 
     @property
     def troubles(self) -> tuple[str, ...]:
-        """Sentences about the lines that could not be read."""
+        """Messages about lines that could not be read."""
         if not self.unread:
             return (*self.newer,)
         first = self.first[:1].upper() + self.first[1:]
@@ -309,7 +310,7 @@ def _decompressed(file: IO[bytes]) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A line that is too long is cut one byte above `_LONGEST_LINE`, so callers notice."""
+    """Yield the lines of a file. A longer line is cut to `_LONGEST_LINE` + 1 bytes, which callers treat as invalid."""
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -317,10 +318,10 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class RowsFile:
-    """A file of rows that a run appends to. Only one run can write to it at a time."""
+    """A file to which one run appends rows."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file. If the last line is incomplete because a run was killed, cut the line off.
+        """Open the file, and remove an incomplete last line, which a killed run may have left.
 
         Raises:
             RowsError: the file cannot be written, or another run writes to it.
@@ -343,10 +344,10 @@ class RowsFile:
             self._file.close()
             raise
         self.done: set[Key] = {row.key for row in self.reading.rows(path)}
-        """The cells that have a row."""
+        """Cells that have a row."""
 
     def _repair(self) -> None:
-        """Cut off the last line if it has no newline.
+        """Remove the last line if it is incomplete.
 
         Raises:
             RowsError: the file does not contain rows.
@@ -369,7 +370,7 @@ class RowsFile:
             self._file.truncate(end)
 
     async def add(self, row: Row) -> None:
-        """Add a row and wait until it is on disk. If the caller is cancelled, the row is added nevertheless.
+        """Append a row and wait until it is on disk. Cancellation of the caller does not stop the write.
 
         Raises:
             RowsError: the row could not be written. The file is unchanged.
@@ -394,7 +395,7 @@ class RowsFile:
                 raise RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.") from error
 
     def _write(self, text: bytes) -> None:
-        """Write the text and sync it to disk. After an error, remove the part that was written."""
+        """Write the text and flush it to disk. After an error, remove the partial line."""
         length = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(text)
@@ -407,13 +408,13 @@ class RowsFile:
             raise
 
     async def close(self) -> None:
-        """Close the file, after the last row is on disk."""
+        """Close the file after all rows are written."""
         await asyncio.gather(*self._writing, return_exceptions=True)
         self._file.close()
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Prevent other runs from writing to a file while it is open. This does nothing on Windows."""
+    """Lock a file against other runs while it is open. On Windows, do nothing."""
     if sys.platform == "win32":
         return
     import fcntl

@@ -1,8 +1,9 @@
-"""Run the cells of a comparison. Each model server runs as many cells at a time as it has slots.
+"""Run all cells of a comparison, several at a time on each model server.
 
-A Carrier runs the cells: the Bench on this machine, or `cluster.py` on a cluster. A cell that has a row is not run
-again. A cell whose server failed has no row. It is retried for a while, and then left to the next run. A run may end at
-any time. The rows that it wrote are complete.
+A carrier runs the cells, on this machine (`Bench`) or on a cluster (`Cluster`). A cell whose server fails is retried
+for a while. If it still fails, it gets no row, and the next run tries it again.
+
+A run can be stopped at any time without losing finished rows.
 """
 
 from __future__ import annotations
@@ -18,29 +19,29 @@ from adacoder.arena.rows import Row, RowsFile, RowsReader
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-"""Maximum seconds between two tries at a failed server. Each pause is twice as long as the previous one."""
+"""Maximum pause before a retry, in seconds. Pauses double from one retry to the next."""
 _GIVES_UP = 3
-"""After this many consecutive lasting failures, the remaining cells of a model are not tried."""
+"""Number of consecutive permanent failures after which a model's remaining cells are skipped."""
 _LOOKS = 1.0
-"""Seconds between two checks for more slots of a server."""
+"""Seconds between checks for new slots."""
 
 
 class Carrier(Protocol):
     """Runs cells, on this machine or elsewhere."""
 
     def server_of(self, model: str) -> str:
-        """Return the name of a model's server. The name never changes."""
+        """Return the name of a model's server. The name must not change during a run."""
         ...
 
     def slots_of(self, server: str) -> int:
-        """Return the number of cells that a server currently works on at a time."""
+        """Return the number of cells that a server can run in parallel now."""
         ...
 
     async def done(self, cell: Cell) -> Row:
-        """Run a cell, and return its row.
+        """Run a cell and return its row.
 
         Raises:
-            ServerTrouble: the cell failed for a reason that is not its model's fault.
+            ServerTrouble: the cell failed, and the model is not the cause.
             AdaCoderError: no cell can be run.
         """
         ...
@@ -48,7 +49,7 @@ class Carrier(Protocol):
 
 @dataclass
 class Column:
-    """The results of a model with a strategy so far."""
+    """Results of one model with one strategy so far."""
 
     done: int = 0
     right: int = 0
@@ -56,7 +57,7 @@ class Column:
     verified_but_wrong: int = 0
 
     def count(self, row: Row) -> None:
-        """Count a row."""
+        """Add a row."""
         self.done += 1
         self.right += row.right is True
         self.verified += row.status == "verified"
@@ -64,45 +65,45 @@ class Column:
 
     @property
     def share(self) -> float:
-        """Share of right cells."""
+        """Share of cells that are right."""
         return self.right / self.done if self.done else 0.0
 
 
 @dataclass
 class RunProgress:
-    """The progress of a run."""
+    """Progress of a run."""
 
     total: int
-    """Number of cells in the whole comparison."""
+    """Number of cells in the comparison."""
     done: int = 0
     """Number of cells with a row, including rows from earlier runs."""
     done_before: int = 0
     tokens: int = 0
     model_failures: int = 0
-    """Number of cells in which the model gave no reply."""
+    """Number of cells that failed because of the model."""
     server_failures: int = 0
-    """Number of tries that failed because of a server or its surroundings."""
+    """Number of tries that failed because of a server or its environment."""
     waiting: str = ""
-    """The latest server failure, while the run waits for the server to recover; empty if there is none."""
+    """Latest failure of a server while the run waits for this server; empty otherwise."""
     troubles: dict[str, int] = field(default_factory=dict)
-    """For each reason, the number of cells that have no row."""
+    """Number of cells without a row, by reason."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)
-    """Columns by model and strategy."""
+    """Results by model and strategy."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def eta(self) -> float | None:
-        """Estimated seconds until the end, from the cells so far; None before the first new cell."""
+        """Estimated seconds until the end; None before the first new cell."""
         new = self.done - self.done_before
         return (time.monotonic() - self.began) / new * (self.total - self.done) if new else None
 
     @property
     def best(self) -> tuple[tuple[str, str], Column] | None:
-        """The best column so far."""
+        """The column with the largest share of right cells."""
         return max(self.columns.items(), key=lambda item: item[1].share, default=None)
 
     def count(self, row: Row) -> None:
-        """Count a row."""
+        """Add a row."""
         self.done += 1
         self.tokens += row.tokens.prompt + row.tokens.completion
         self.model_failures += row.failure_of == "model"
@@ -110,7 +111,7 @@ class RunProgress:
 
 
 Hear = Callable[[RunProgress], None]
-"""A function that is called whenever the progress of a run changes."""
+"""Function that is called when the progress changes."""
 
 
 @dataclass
@@ -121,13 +122,13 @@ class Runner:
     carrier: Carrier
     rows: RowsFile
     patience: float = 600.0
-    """Maximum seconds for which a cell is retried while its server fails."""
+    """Time for which a cell is retried while its server fails, in seconds."""
     slots: int | None = None
-    """Number of cells that run at a time on each server; None if the carrier decides."""
+    """Number of cells to run in parallel on each server; None for the carrier's choice."""
     hear: Hear = lambda progress: None
 
     async def run(self) -> RunProgress:
-        """Run all cells that have no row. Return the final progress.
+        """Run all cells that have no row, and return the final progress.
 
         Raises:
             RowsError: a row cannot be written.
@@ -155,7 +156,7 @@ class Runner:
 
 
 class _ServerCells:
-    """The cells of one server. As many cells run at a time as the server has slots."""
+    """Runs the cells of one server, several at a time."""
 
     def __init__(self, runner: Runner, name: str, progress: RunProgress, cells: Iterator[Cell]) -> None:
         self._runner = runner
@@ -164,7 +165,7 @@ class _ServerCells:
         self._cells = cells
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
-        """Number of consecutive lasting failures, by model."""
+        """Number of consecutive permanent failures by model."""
 
     async def work(self) -> None:
         """Run all cells that have no row."""
@@ -177,7 +178,7 @@ class _ServerCells:
                     self._under_way.add(group.create_task(self._do(cell)))
 
     async def _room(self) -> None:
-        """Wait until another cell may start. The number of slots may grow during the wait."""
+        """Wait until another cell may start."""
         while len(self._under_way) >= max(1, self._runner.slots or self._runner.carrier.slots_of(self._name)):
             _, self._under_way = await asyncio.wait(
                 self._under_way, timeout=_LOOKS, return_when=asyncio.FIRST_COMPLETED
@@ -191,7 +192,7 @@ class _ServerCells:
             self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Run a cell and return its row, with retries while its server fails; None if the cell cannot be run."""
+        """Run a cell and return its row, or None if it cannot be run. Retry while its server fails."""
         end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:

@@ -1,8 +1,9 @@
 """Build tables from rows.
 
-A `Grid` defines a table with a figure for each line and column. A `Tally` defines a table of counts by kind. `papers`
-has the definitions. Both create a `Table`, which every format shows. A figure can be compared with a base, as the
-papers compare with `direct`. If a table has no rows, its notes name the missing rows.
+A `Grid` defines a table of figures, and a `Tally` defines a table of counts by kind. Both produce a `Table`, which can
+be written in several formats. The definitions are in `papers`.
+
+A table without rows has notes that name the missing rows.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Values that a row's members and settings must have. A tuple lists alternative values."""
+"""Required values of a row's members and settings. A tuple lists alternatives."""
 
 _COLUMN = ("dataset", "model", "strategy")
 _INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
-"""Members and settings of a row that a `Where` may name."""
+"""Members and settings of a row that tables may select by."""
 
 NOTHING = "–"
-"""Text of a cell without rows."""
+"""Text of a cell without data."""
 
 
 _WRITTEN: Mapping[FigureFormat, Callable[[float], str]] = {
@@ -54,18 +55,17 @@ _WRITTEN: Mapping[FigureFormat, Callable[[float], str]] = {
 
 
 class Relative(StrEnum):
-    """Comparison of a figure with its base."""
+    """Way to compare a figure with its base."""
 
     CHANGE = "change"
-    """The change in percent of the base. The papers show pass@1 like this."""
+    """Change in percent, as the papers show pass@1."""
     MULTIPLE = "multiple"
-    """The increase as a multiple of the base: three times as many tokens are ↑2×. The AdaCoder paper shows tokens like
-    this."""
+    """Increase as a multiple of the base, as the AdaCoder paper shows tokens: three times as many tokens are ↑2×."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A line or a column of a table. It selects rows, and has its own measure if the table has several."""
+    """A line or column of a table: the rows that it selects, and its measure if the table has several."""
 
     label: str
     where: Where = field(default_factory=dict)
@@ -74,17 +74,18 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Slices; or names of a row's members, joined by commas. Each combination of their values then becomes a slice."""
+"""Lines or columns of a table. A text such as `model,strategy` names members of a row, and each combination of their
+values becomes a line or column."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A figure as text, with the numbers behind it."""
+    """A cell's text, and the numbers behind it."""
 
     text: str = NOTHING
     estimate: Estimate | None = None
     relative: float | None = None
-    """The relative change against the base."""
+    """Relative change against the base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is ready to print. If it has no lines, its notes name the missing rows."""
+    """A finished table. Without lines, its notes name the missing rows."""
 
     name: str
     title: str
@@ -106,9 +107,9 @@ class Table:
     lines: tuple[TableLine, ...]
     notes: tuple[str, ...] = ()
     plot: str = ""
-    """`lines`, `bars` or `circles` if the table represents a figure."""
+    """`lines`, `bars` or `circles` if the table can be drawn as a figure."""
     across: str = ""
-    """Label of a figure's horizontal axis."""
+    """Label of the figure's horizontal axis."""
 
 
 @dataclass(frozen=True)
@@ -118,23 +119,23 @@ class _Spec:
     title: str
     columns: Axis
     where: Where = field(default_factory=dict)
-    """Values that all rows of the table must have."""
+    """Required values of all rows in the table."""
     plot: str = ""
     across: str = ""
     remark: str = ""
-    """Difference from the paper's table."""
+    """Note on differences from the paper's table."""
     options: str = ""
-    """Options of the command that produces the rows."""
+    """Command-line options that produce the rows."""
 
 
 class _Sorted:
-    """An index of rows by the members that tables select by. With it, a cell need not scan all rows."""
+    """An index of rows by the members that tables select by, so that a cell need not scan all rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
-        """Rows by their values of `_INDEXED`."""
+        """Rows by their values of the members in `_INDEXED`."""
         self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        """For each member and value, the keys of the groups that have it."""
+        """For each value of a member, the keys of the groups with this value."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
             key = tuple(map(row.value, _INDEXED))
@@ -145,18 +146,21 @@ class _Sorted:
             self._groups[key].append(row)
 
     def matching(self, where: Where) -> list[Row]:
-        """Return the rows with the values of `where`."""
+        """Return the rows with the values in `where`."""
         return [row for group in self._found(where) for row in group]
 
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
-        """Return the measure of the rows with the values of `where`. It is cached, because many cells share a base."""
+        """Return a measure of the rows with the values in `where`.
+
+        Results are cached, because many cells share a base.
+        """
         asked = (measure, *where.items())
         if asked not in self._measured:
             self._measured[asked] = measure(self.matching(where))
         return self._measured[asked]
 
     def has(self, where: Where) -> bool:
-        """Return whether any row has the values of `where`."""
+        """Return whether any row has the values in `where`."""
         return any(self._found(where))
 
     def _found(self, where: Where) -> Iterator[list[Row]]:
@@ -172,28 +176,28 @@ class _Sorted:
 
 @dataclass(frozen=True)
 class Grid(_Spec):
-    """A table with a figure for each line and column."""
+    """A table with a figure in each cell."""
 
     lines: Axis = "model"
     corner: str = "Models"
     measure: Measure | None = None
     base: Where | None = None
-    """Values that select the rows of a cell's base. They replace the cell's own values."""
+    """Values that select the rows to compare a cell with. They replace the cell's own values."""
     relative: Relative = Relative.CHANGE
     average: bool = False
-    """True if the table gets a last line with the mean change of each column."""
+    """True to add a last line with the mean change of each column."""
     mean: bool = False
-    """True if the table gets a last column with the mean of each line that has all columns."""
+    """True to add a last column with the mean of each complete line."""
 
     @property
     def needs(self) -> str:
-        """The first `Measure.needs` of the table's measures that is not empty; empty if there is none."""
+        """Data that the table's measures need and that some rows lack; empty if none."""
         slices = (each for axis in (self.columns, self.lines) if not isinstance(axis, str) for each in axis)
         found = (self.measure, *(each.measure for each in slices))
         return next((measure.needs for measure in found if measure is not None and measure.needs), "")
 
     def table(self, rows: Sequence[Row]) -> Table:
-        """Return the table of some rows."""
+        """Return the table for `rows`."""
         used = _Sorted(_Sorted(rows).matching(self.where))
         every = used.matching({})
         columns, wanted = _slices(self.columns, every), _slices(self.lines, every)
@@ -224,17 +228,17 @@ class Grid(_Spec):
 
 @dataclass(frozen=True)
 class Tally(_Spec):
-    """A table of counts by kind, with each kind's share of its column."""
+    """A table of counts by kind. Each cell also has the kind's share of its column."""
 
     counting: Counting | None = None
     kinds: tuple[str, ...] = ()
     """Kinds to list first, in this order."""
     corner: str = "Kind"
     needs: str = ""
-    """Description of data that the rows need. A note shows it if they lack the data."""
+    """Data that the rows need. If the table is empty, a note names the data."""
 
     def table(self, rows: Sequence[Row]) -> Table:
-        """Return the table of some rows."""
+        """Return the table for `rows`."""
         used = _Sorted(_Sorted(rows).matching(self.where))
         columns = _slices(self.columns, used.matching({}))
         found = [
@@ -265,7 +269,7 @@ def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
 
 
 def comparison(rows: Sequence[Row], base: Where) -> Table:
-    """Return a table that compares each model and strategy with the base on the same tasks, by McNemar's exact test."""
+    """Compare each model and strategy with the base on the same tasks, by McNemar's exact test."""
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))
@@ -288,9 +292,9 @@ def comparison(rows: Sequence[Row], base: Where) -> Table:
 
 
 def equal_tokens(rows: Sequence[Row], base: Where) -> Table:
-    """Return a table that compares each model and strategy with the first programs of the base on the same tasks.
+    """Compare each model and strategy with the base at equal cost, on the same tasks.
 
-    The base gets as many programs as cost at least the same number of written tokens (see `at_equal_tokens`).
+    The base is cut to its first programs (see `at_equal_tokens`).
     """
     lines, lacking = [], []
     used = _Sorted(rows)
@@ -359,10 +363,9 @@ def _table(
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
-    """Name the strategies and datasets without rows, and the command that produces the rows.
+    """Return a text that names the strategies and datasets without rows, and the command that produces the rows.
 
-    If every strategy and dataset has rows, but none with the values of a column or line, name these values instead. The
-    text is empty if nothing is missing.
+    If all of them have rows, name other missing values instead. If nothing is missing, the text is empty.
     """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     further: dict[str, dict[str, None]] = {}
@@ -388,7 +391,7 @@ def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
 
 
 def _doubts(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield warnings for a reader who compares the cells of a table."""
+    """Yield warnings about differences that make cells hard to compare."""
     tasks: dict[str, dict[tuple[str, str], set[str]]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
     left_out = 0
@@ -465,14 +468,14 @@ def markdown(table: Table) -> str:
 
 
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters that a formula can begin with, in ASCII and in full width."""
+"""Characters with which a spreadsheet formula can begin, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""Columns of the CSV. `value` is a plain number: a share of 1, tokens or seconds. In `relative`, 0.5 means 50 %
-more."""
+"""Columns of the CSV file. `value` is a plain number: a share from 0 to 1, tokens or seconds. In `relative`, 0.5 means
+50 % more."""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
-    """Return the cells of tables as CSV with plain numbers, one cell per line."""
+    """Return the cells of all tables as CSV, one cell per line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -488,7 +491,10 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Change `text` so that no spreadsheet reads it as a formula or a new line. Some drop leading whitespace first."""
+    """Escape a text so that no spreadsheet reads it as a formula or a new line.
+
+    Leading whitespace is escaped, too, because some spreadsheets drop it.
+    """
     text = text.replace("\r", r"\r")  # the writer does not quote a carriage return
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 

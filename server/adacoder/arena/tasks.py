@@ -1,4 +1,4 @@
-"""Tasks of the arena. A task is an ordinary Target with hidden tests that only the judge opens."""
+"""Tasks of the arena: a function to write, with hidden tests that only the judge may read."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ class TasksError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Statements:
-    """Hidden tests in Python. They raise an error if the function is wrong."""
+    """Hidden tests as Python code, which raises an error if the function is wrong."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HiddenCalls:
-    """Hidden tests that call the function. The results must equal `wanted`, which the sandbox never sees."""
+    """Hidden calls of the function. The sandbox never sees the expected results."""
 
     call: str
     """Expression to call, such as `f` or `Solution().f`."""
     arguments: tuple[str, ...]
-    """The arguments of each call, as the text of a list."""
+    """Arguments of each call, as the text of a list."""
     wanted: tuple[str, ...] | None
-    """The result of each call, as the text of a literal. If None, the canonical solution gives the results."""
+    """Expected result of each call, as the text of a literal. None means that the canonical solution computes the
+    results."""
     tolerance: float = 0.0
-    """Absolute tolerance of floats; 0 means a millionth of the wanted value."""
+    """Absolute tolerance for floats; 0 means a relative tolerance of one millionth."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Examples:
-    """Hidden tests from the user's own docstring and from the tests of the user's project."""
+    """Hidden tests from the user's own docstring and project."""
 
     examples: tuple[Example, ...]
-    """All examples of the docstring, in order. Hidden examples may use names that shown examples define."""
+    """All examples of the docstring, because hidden examples may use names from shown examples."""
     tests: tuple[str, ...] = ()
-    """Names of the project's tests that must also pass, as pytest names them."""
+    """Names of the project's tests that must also pass, as pytest writes them."""
 
 
 Hidden: TypeAlias = Statements | HiddenCalls | Examples
@@ -50,7 +51,7 @@ Hidden: TypeAlias = Statements | HiddenCalls | Examples
 
 @dataclass(frozen=True, slots=True)
 class ArenaTask:
-    """A task. Only `judge.py` opens its `hidden` tests."""
+    """A task. Only `judge.py` may read `hidden`."""
 
     id: str
     target: Target
@@ -59,19 +60,19 @@ class ArenaTask:
     """A correct solution; None if unknown."""
     hidden: Hidden = field(repr=False)
     hide: tuple[str, ...] = ()
-    """Files that may contain hidden tests, as in the setting `hide`. Neither the model nor a candidate sees them."""
+    """Patterns of files that may contain hidden tests. Models and candidates cannot read these files."""
     difficulty: str = ""
-    """Difficulty that the dataset states, such as `easy`; empty if unknown."""
+    """Difficulty according to the dataset, such as `easy`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSet:
-    """The tasks of a dataset."""
+    """All tasks of a dataset."""
 
     dataset: str
     """Name of the dataset, such as `humaneval`."""
     checksum: str
-    """Checksum of the source file, or of the folder's texts, as `sha256:…`."""
+    """Checksum of the file, or of the texts in a folder, as `sha256:…`."""
     tasks: Sequence[ArenaTask]
     left_out: tuple[str, ...] = ()
-    """Objects, functions and files that could not be used, each with the reason."""
+    """Messages about objects, functions and files that could not be used."""

@@ -1,8 +1,7 @@
-"""Handlers of requests for clients such as test explorers.
+"""Handle requests of clients such as test explorers: list and run the examples of a document, and return the evidence.
 
-The requests list a document's examples, run the examples, and return the latest evidence. The results of a run are
-reported as they arrive. A client gets the ids of docstrings and examples from `adacoder/examples`, and need not
-understand the ids.
+Each result of a run is reported as soon as it arrives. The ids of docstrings and examples come from
+`adacoder/examples`. Clients send them back unchanged.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ if TYPE_CHECKING:
     from adacoder.source.text import PositionEncoding
 
 _AT_A_TIME = 16
-"""Maximum number of docstrings in progress for one request. The evaluator may run fewer of them at a time."""
+"""Maximum number of docstrings that one request checks at a time. The evaluator may run fewer."""
 _AHEAD = 128
-"""The same for saved modules with many docstrings, which other requests do not wait for."""
+"""The same limit for saved modules with many docstrings. No other request waits for these checks."""
 _MANY = 24
-"""From this number of docstrings on, sharing the import of a saved module saves more time than new processes cost."""
+"""Minimum number of docstrings for which importing a saved module only once saves time."""
 
 _GONE = "There is no such example any more: ask for the document's examples again."
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A docstring of a document, with the id that clients use."""
+    """A docstring of a document, with its id for clients."""
 
     id: str
     one: Documented
@@ -55,9 +54,9 @@ class Listed:
 
 @reads(DocumentParams)
 async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`adacoder/examples` `{textDocument: {uri}}`: return the docstrings of a document and their examples.
+    """Handle `adacoder/examples` `{textDocument: {uri}}`: return the docstrings and examples of a document.
 
-    Each example comes with its place and last known state.
+    Each example has its position and last known state.
     """
     answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
@@ -65,7 +64,8 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
         if is_page(snapshot.path):
             answer["reason"] = next((item["reason"] for item in answer["items"]), None)
             return answer
-        # Clients send this request at each keystroke, so start the user's interpreter only if our own parser fails.
+        # Clients send this request at each keystroke. So the user's interpreter is only started if AdaCoder's own
+        # parser fails.
         if await aside(error_line, snapshot.code) is not None:
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
@@ -73,16 +73,16 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
 
 @reads(DocumentParams)
 async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`adacoder/evidence` `{textDocument: {uri}}`: return the latest evidence of a document's functions."""
+    """Handle `adacoder/evidence` `{textDocument: {uri}}`: return the latest evidence for a document's functions."""
     return await _about(ls, params.uri, lambda snapshot: _evidence(snapshot, ls))
 
 
 @reads(CheckParams)
 async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
-    """`adacoder/check` `{textDocument: {uri} | ids, coverage?, partialResultToken?}`: run examples on the current text.
+    """Handle `adacoder/check`: run examples of the current text, and return or send their results.
 
-    With `partialResultToken`, each result is sent as it arrives, and the answer contains no results. If the client
-    cancels the request, the run ends.
+    The parameters are `{textDocument: {uri} | ids, coverage?, partialResultToken?}`. With `partialResultToken`, each
+    result is sent as soon as it arrives, and the answer contains none. If the client cancels the request, the run ends.
     """
     results: list[JSON] = []
     reasons: list[str] = []
@@ -105,7 +105,7 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
 
 @reads(DebugParams)
 async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
-    """`adacoder/debug` `{id}`: return the data with which a debugger runs a docstring. Nothing runs."""
+    """Handle `adacoder/debug` `{id}`: return the data that a debugger needs to run a docstring. Nothing is run."""
     try:
         snapshot = take(ls.workspace, _uri_of(params.id))
         if not snapshot.is_file:
@@ -131,7 +131,7 @@ async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
 
 
 def _target_of(name: str, snapshot: Snapshot) -> Target:
-    """Return the docstring with an id.
+    """Return the docstring with the id `name`.
 
     Raises:
         TargetError: the docstring does not exist, or doctest cannot read its examples.
@@ -145,7 +145,7 @@ def _target_of(name: str, snapshot: Snapshot) -> Target:
 
 
 class _CheckRequest:
-    """One `adacoder/check`. Docstrings of several documents are in progress at a time."""
+    """One `adacoder/check` request. It checks several docstrings at the same time."""
 
     def __init__(self, ls: AdaCoderServer, params: CheckParams, keep: Callable[[dict[str, JSON]], None]) -> None:
         self._ls = ls
@@ -155,7 +155,10 @@ class _CheckRequest:
         self._ahead = asyncio.Semaphore(_AHEAD)
         self._tasks = asyncio.TaskGroup()
         self._saved: Checks | None = None
-        """Imports each saved module only once. It must not outlive this request, because files change later."""
+        """Imports each saved module once.
+
+        A file may change after this request, so later requests do not share the imports.
+        """
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -169,7 +172,7 @@ class _CheckRequest:
                 await self._saved.close()
 
     async def check(self, uri: Uri, ids: set[str] | None) -> None:
-        """Begin the checks of the docstrings of a document that `ids` name, or of all its docstrings.
+        """Start to check the docstrings of a document. `ids` selects docstrings. If it is None, check all.
 
         Raises:
             TargetError: the document cannot be read or parsed.
@@ -202,22 +205,22 @@ class _CheckRequest:
         outcome = await check()
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if answer["coverage"] and not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # the line numbers refer to an earlier text
+            answer["coverage"] = None  # the line numbers belong to an earlier text
         ls.state.shown.found(snapshot, outcome, is_inserted=False, is_asked=True)
         self._keep({"id": each.id, **answer, "results": _results(each, example_results(outcome))})
 
     def _of_saved(self) -> Checks:
         if self._saved is None:
-            from adacoder.checks import Checks  # a large import, which the Service has made
+            from adacoder.checks import Checks  # Importing this is slow, but the Service has already done it.
 
             self._saved = Checks()
         return self._saved
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """Return the reason why the user's interpreter cannot parse a document.
+    """Return why the user's interpreter cannot parse a document.
 
-    The result is None if it can, if it may not run, or if the document is a page.
+    Return None if it can, if it may not be run, or if the document is a page of documentation.
     """
     if is_page(snapshot.path):
         return None
@@ -230,7 +233,6 @@ async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
 
 
 def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
-    """Return whether the document still has the text of `snapshot`."""
     try:
         return take(ls.workspace, snapshot.uri).text == snapshot.text
     except AdaCoderError:
@@ -238,7 +240,7 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 
 def _results(each: Listed, found: Sequence[Mapping[str, JSON]]) -> list[JSON]:
-    """Return the result of each example in the docstring, in order, with the example's id."""
+    """Return the results of a docstring's examples in order, each with the id of its example."""
     return [{"id": name, **result} for name, result in zip(_example_ids(each), found, strict=True)]
 
 
@@ -258,7 +260,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 async def _about(
     ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
-    """Answer a request about one document. The document is read in a thread."""
+    """Answer a request about one document. `items` reads the document in a thread."""
     try:
         snapshot = take(ls.workspace, uri)
         found = await asyncio.to_thread(items, snapshot)
@@ -273,7 +275,7 @@ async def _about(
 
 
 def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return an item for each docstring, in order. If the examples cannot run, the item has the reason."""
+    """Return one item for each docstring, in order. If its examples cannot run, the item contains the reason."""
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
@@ -320,7 +322,7 @@ def _kind(target: Target) -> str:
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return the evidence for the document's docstrings. `isCurrent` is false if the text has changed since the run."""
+    """Return the evidence for each docstring. `isCurrent` is false if the text has changed since the run."""
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
@@ -342,7 +344,10 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 
 
 def _listed(snapshot: Snapshot) -> list[Listed]:
-    """Return the docstrings of a document. If a name repeats, the later ids end in a number, such as `~2`."""
+    """Return the docstrings of a document.
+
+    If several have the same name, ids from the second on end in a number, such as `~2`.
+    """
     count: Counter[str] = Counter()
     found: list[Listed] = []
     for one in snapshot.documented():
@@ -360,13 +365,13 @@ def _example_ids(each: Listed) -> list[str]:
 def _ids(each: Listed) -> list[str]:
     """Return the ids that select this docstring: its own id, and the ids of its examples.
 
-    An example builds on the earlier examples, so the id of an example selects them all.
+    An example depends on earlier examples, so even a single example selects the whole docstring.
     """
     return [each.id, *_example_ids(each)]
 
 
 def _asked(params: CheckParams) -> dict[Uri, set[str] | None]:
-    """Return the documents to check, each with the ids to check; None for all docstrings."""
+    """Return the requested ids by document. None stands for all docstrings of the document."""
     if params.ids is None:
         return {} if params.uri is None else {params.uri: None}
     found: defaultdict[Uri, set[str]] = defaultdict(set)
@@ -380,7 +385,7 @@ def _uri_of(name: str) -> Uri:
 
 
 def _range(example: Example, lines: Lines, encoding: PositionEncoding) -> JSON:
-    """Return the range of an example's statement, without leading white space, as JSON."""
+    """Return the range of an example's statement as JSON, without the indentation."""
     count = 1 if example.informal else example.source.count("\n")
     found = range_of_lines(lines, example.line, min(example.line + count, len(lines)) - 1, encoding)
     return {

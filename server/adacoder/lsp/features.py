@@ -1,7 +1,7 @@
-"""Tables of the server's notifications, requests, commands and kinds of actions, with the names of the handlers.
+"""Map the notifications, requests and commands of the server to their handlers.
 
-The name of a handler is `module:function` in this package. The handlers are imported after `initialize`, so that their
-import does not delay the start. When a client cancels a request, the handler of the request is cancelled at once.
+A handler is named as `module:function` in this package. It is imported after `initialize`, so that the import does not
+delay the start. A handler is cancelled as soon as the client cancels its request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ GENERATE_KIND = "refactor.rewrite.adacoder"
 FIX_KIND = types.CodeActionKind.QuickFix.value
 JOURNAL_KIND = "source.adacoder.journal"
 KINDS = [GENERATE_KIND, FIX_KIND, JOURNAL_KIND]
-"""All kinds of code actions that the server offers."""
+"""The kinds of code actions that the server offers."""
 
 NOTIFICATIONS = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: "handlers:on_configuration",

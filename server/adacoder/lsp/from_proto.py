@@ -1,7 +1,7 @@
-"""Read the parameters of AdaCoder's own commands and requests from a client's JSON.
+"""Read the parameters of AdaCoder's own commands and requests.
 
-Each class of parameters below lists its members. Members that are not listed are ignored, and `{textDocument: {uri}}`
-is read like `{uri}`. The decorator `reads` converts the parameters of a handler.
+Each class below defines the members of one JSON object. Other members are ignored, and `{textDocument: {uri}}` means
+the same as `{uri}`. The decorator `reads` converts the parameters for a handler.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ P = TypeVar("P")
 S = TypeVar("S")
 W = TypeVar("W", bound=StrEnum)
 Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
-"""A function that answers a request or a command of a client. It receives the server and the parameters."""
+"""Function that answers a request or a command. It receives the server and the parameters."""
 Wish = NewType("Wish", str)
-"""A short text in one line."""
+"""A short instruction from the user, in one line."""
 Line = NewType("Line", int)
-"""The line of a position, counted from 0."""
+"""A line number, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
 """Ids of docstrings or examples, from an answer to `adacoder/examples`."""
 ModelName = NewType("ModelName", str)
 
 UNNAMED = "Your editor named no function: put the cursor on one, and choose AdaCoder's code action there."
-"""Answer to a command without parameters. It comes from a person, whom the name of a parameter would not help."""
+"""Message for a command without parameters.
+
+Only people call commands this way, and the name of a parameter would not help them.
+"""
 NO_MODEL = "Your editor named no model: let Ollama download one with `ollama pull`."
 
 
@@ -53,26 +56,26 @@ class DocumentParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeParams:
-    """Parameters of a request that may name a document."""
+    """Parameters of a request with an optional document."""
 
     uri: Uri | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionPlace:
-    """Parameters of a request about a function, which is named by a line, by its qualified name, or by both."""
+    """Parameters of a request about a function, which is named by its line, its qualified name, or both."""
 
     uri: Uri
     version: int | None = None
-    """The version of the text that the client saw."""
+    """The version of the document that the client saw."""
     line: Line | None = None
     qualname: str | None = None
     wish: Wish | None = None
-    """The user's wish for the function. None means the latest wish for it."""
+    """The user's instructions for the function. If None, the latest instructions apply."""
 
     @property
     def json(self) -> dict[str, JSON]:
-        """The place as the parameter of another command."""
+        """Return the same place as parameters for another command."""
         position: JSON = None if self.line is None else {"line": self.line, "character": 0}
         members: dict[str, JSON] = {"version": self.version, "position": position, "qualifiedName": self.qualname}
         return {"uri": self.uri, **{name: value for name, value in members.items() if value is not None}}
@@ -84,24 +87,24 @@ class FunctionPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamplePlace:
-    """Parameters of `.acceptOutput`: an example, which is named by its line."""
+    """Parameters of `.acceptOutput`: an example, given by its line."""
 
     uri: Uri
     line: Line
     version: int | None = None
-    """The version of the text that the client saw."""
+    """The version of the document that the client saw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingTestPlace:
-    """Parameters of `.fixTest`: a test of the project, which is named by a line, or as pytest names it."""
+    """Parameters of `.fixTest`: a test, given by its line or by its name."""
 
     uri: Uri
     version: int | None = None
-    """The version of the text that the client saw."""
+    """The version of the document that the client saw."""
     line: Line | None = None
     test: str | None = None
-    """The name that pytest gives the test, without the path and `::` before it."""
+    """The name of the test in pytest, without the path and the first `::`."""
 
     def __post_init__(self) -> None:
         if self.line is None and self.test is None:
@@ -115,7 +118,7 @@ class RunParams(FunctionPlace):
     mode: Mode
     apply: bool
     candidate: str | None = None
-    """The text of a candidate with which the job begins, instead of the current function."""
+    """The text of a candidate that the job evaluates first, instead of the current function."""
     work_done_token: types.ProgressToken | None = None
 
     def __post_init__(self) -> None:
@@ -126,7 +129,7 @@ class RunParams(FunctionPlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckParams:
-    """Parameters of `adacoder/check`: the docstrings to check, either all of a document or a list of ids."""
+    """Parameters of `adacoder/check`: a document, or the ids of docstrings and examples."""
 
     uri: Uri | None = None
     ids: Ids | None = None
@@ -147,21 +150,21 @@ class DebugParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobParams:
-    """Parameters of a request that may name a job."""
+    """Parameters of a request with an optional job."""
 
     job_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertParams(JobParams):
-    """Parameters of `.insert`: the job of a kept result, and perhaps the number of another candidate."""
+    """Parameters of `.insert`: the job, and optionally the number of a candidate."""
 
     candidate: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerParams:
-    """Parameters of `.answer`: the user's answer to a question about a function."""
+    """Parameters of `.answer`: the answer to a question about a function."""
 
     uri: Uri
     qualname: str
@@ -179,7 +182,7 @@ class DifferenceParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalParams(JobParams):
-    """Parameters of `.journal`: a job, or else the last job on a document or function."""
+    """Parameters of `.journal`: a job. If none is named, the last job on a document or function."""
 
     uri: Uri | None = None
     qualname: str | None = None
@@ -189,7 +192,7 @@ class JournalParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClearParams(ScopeParams):
-    """Parameters of `.clear`: a document, or a function in the document."""
+    """Parameters of `.clear`: a document, or a function in it."""
 
     qualname: str | None = None
 
@@ -215,14 +218,14 @@ MEMBERS = {
     "work_done_token": "workDoneToken",
     "partial_result_token": "partialResultToken",
 }
-"""JSON names of the fields that have another name in Python."""
+"""JSON names of fields whose Python name differs."""
 
 
 def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Callable[[Handler[S, P]], Handler[S, Any]]:
-    """Decorate a handler of a command or request that AdaCoder defines. The handler gets its parameters as a `kind`.
+    """Decorate a handler of AdaCoder's own commands or requests. It receives its parameters as an instance of `kind`.
 
-    If the parameters are invalid or the handler raises an AdaCoderError, `refused` receives the reason and returns the
-    answer. Without `refused`, the caller gets the exception, and answers a ParametersError with a JSON-RPC error.
+    If the parameters are invalid or the handler raises AdaCoderError, `refused` gets the reason and returns the answer.
+    Without `refused`, the exception is raised.
     """
 
     def decorate(handler: Handler[S, P]) -> Handler[S, Any]:
@@ -241,7 +244,7 @@ def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Call
 
 
 def read(kind: type[T], value: object) -> T:
-    """Convert JSON from a client to parameters of the class `kind`.
+    """Convert JSON from a client to an instance of `kind`.
 
     Raises:
         ParametersError: a member is missing or has the wrong type.
@@ -255,7 +258,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _sentence(error: ClassValidationError) -> str:
-    """Return a sentence for the client about the first problem."""
+    """Describe the first problem for the client."""
     of_members, of_all = error.group_exceptions()
     if not of_members:
         return str(of_all[0])
@@ -267,7 +270,7 @@ def _sentence(error: ClassValidationError) -> str:
 
 
 def _exactly(kind: type, what: str) -> Any:
-    """Return a hook for values of a JSON type. The hook for numbers rejects a bool, which is an int in Python."""
+    """Return a converter that accepts only one JSON type. A bool is no number here, although it is an int in Python."""
 
     def hook(value: object, as_kind: type) -> Any:
         if type(value) is not kind:
@@ -347,7 +350,7 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """Return the hook that reads a class of parameters, with the JSON names from `MEMBERS`."""
+    """Return a converter for a class of parameters, with the JSON names from `MEMBERS`."""
     renamed: dict[str, Any] = {}
     renamed |= {each.name: override(rename=MEMBERS[each.name]) for each in fields(kind) if each.name in MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)

@@ -1,11 +1,11 @@
-"""Handlers of the requests and commands about functions.
+"""Handle requests and commands about functions.
 
-Each handler takes a snapshot of the document (a copy of the current text), and leaves the work to other modules.
+A handler takes a snapshot of the document (a copy of the current text) and leaves the work to other modules.
 
-A command on a function answers at once with `{accepted, jobId, reason}`, because editors block until a command is
-answered. The request `adacoder/run` waits for its job. The answer to this request is the object that `--json` prints,
-with the additional members `applied` and `failureReason`. Every answer has a member `version`. A problem that the user
-can fix is answered with a `reason` and never with an error, because editors show errors twice.
+A command is answered at once with `{accepted, jobId, reason}`, because editors block until then. Only `adacoder/run`
+waits for its job. Its answer is the object that `--json` prints, with the members `applied` and `failureReason`. All
+answers have the member `version`. A problem that the user can solve is a `reason` and not an error, because editors
+show errors twice.
 """
 
 from __future__ import annotations
@@ -50,22 +50,24 @@ P = TypeVar("P", bound=FunctionPlace)
 
 
 def on_configuration(ls: AdaCoderServer, params: types.DidChangeConfigurationParams) -> None:
-    """`workspace/didChangeConfiguration`: store the new settings, and update all displays of evidence."""
+    """Handle `workspace/didChangeConfiguration`: store the new settings and update all displays."""
     ls.configuration.pushed(params.settings)
     ls.state.shown.configured()
 
 
 def on_rename(ls: AdaCoderServer, params: types.RenameFilesParams) -> None:
-    """`workspace/didRenameFiles`: let jobs and kept results follow their files."""
+    """Handle `workspace/didRenameFiles`: update the running jobs and kept results."""
     for each in params.files:
         ls.state.moved(each.old_uri, each.new_uri)
 
 
 @reads(RunParams)
 async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
-    """`adacoder/run` `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?, workDoneToken?}`.
+    """Handle `adacoder/run`: run a job and return its result.
 
-    If the client cancels the request, the job is cancelled. The answer then comes after the job has cleaned up.
+    The parameters are `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?,
+    workDoneToken?}`. If the client cancels the request, the job is cancelled. The answer is then sent after the job has
+    cleaned up.
     """
     token, reply = params.work_done_token, params.candidate
     params = _seen(ls, params)
@@ -79,16 +81,16 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`adacoder/kept` `{textDocument?: {uri}}`: return the kept results of a document, or all kept results.
+    """Handle `adacoder/kept` `{textDocument?: {uri}}`: return the results that can still be inserted.
 
-    A kept result was not inserted, but can still be inserted.
+    Without a document, return the results for all documents.
     """
     await ls.state.restored()
     return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
 def _not_started(reason: str, place: FunctionPlace) -> dict[str, Any]:
-    """Return the answer to `adacoder/run` if no job was started. Without a job there is only a reason to report."""
+    """Return the answer to `adacoder/run` if the job could not start."""
     nothing: dict[str, Any] = {
         "edits": [],
         "remedies": remedies_json(reason, place.json),
@@ -101,7 +103,7 @@ def _not_started(reason: str, place: FunctionPlace) -> dict[str, Any]:
 
 
 def _rejected(ls: AdaCoderServer, reason: str, place: FunctionPlace | None = None) -> dict[str, Any]:
-    """Show `reason` as a warning. Return the answer to a command that could not start its work.
+    """Show `reason` as a warning. Return the answer to a command that could not start.
 
     `place` is the function that the command named.
     """
@@ -136,8 +138,6 @@ def _begun(ls: AdaCoderServer, work: Callable[[], Coroutine[object, object, None
 
 
 def _starter(mode: Mode) -> Handler[AdaCoderServer, Any]:
-    """Return the handler of the command that starts a job in `mode`."""
-
     @reads(FunctionPlace, _rejected)
     async def start(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
         place = _seen(ls, place)
@@ -155,7 +155,10 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 def _seen(ls: AdaCoderServer, place: P) -> P:
-    """Return `place` with the version of the text if only a line names the function. A later text has other lines."""
+    """Add the document's version to a place that is given only by its line.
+
+    After a change of the document, the line could mean another function.
+    """
     document = ls.workspace.text_documents.get(place.uri)
     if document is None or place.version is not None or place.qualname is not None:
         return place
@@ -163,7 +166,7 @@ def _seen(ls: AdaCoderServer, place: P) -> P:
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
-    """Start a job on the function at `place` in the current text, or check a page. A thread looks up the target."""
+    """Start a job on the function at `place`, or the check of a page."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
@@ -175,10 +178,10 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
 
 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
-    """Return the function that `place` refers to.
+    """Return the function at `place`.
 
-    A line number is valid only in the text that the client saw. If the text has changed, only a name finds the
-    function.
+    A line number is valid only in the version that the client saw. In another version, the function is found by its
+    name.
 
     Raises:
         TargetError: the function does not exist or cannot be a target, or the text has changed and `place` has no name.
@@ -193,7 +196,7 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
-    """`.insert` `{jobId, candidate?}`: insert a job's kept result, or the job's candidate number `candidate`."""
+    """Handle `.insert` `{jobId, candidate?}`: insert the kept result of a job, or another candidate by its number."""
     await ls.state.restored()
     result = ls.state.results.demanded(params.job_id)
     async with ls.state.looking_up:
@@ -202,7 +205,10 @@ async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
 
 @reads(DifferenceParams)
 async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
-    """`.difference` `{jobId, show?}`: return the diff of a kept result, and show the diff unless `show` is false."""
+    """Handle `.difference` `{jobId, show?}`: return the diff of a kept result.
+
+    The editor shows it, unless `show` is false.
+    """
     await ls.state.restored()
     try:
         found = await ls.state.jobs.difference(ls.state.results.demanded(params.job_id), shows=params.show)
@@ -215,7 +221,7 @@ async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[st
 
 @reads(JobParams)
 async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
-    """`.discard` `{jobId}`: discard the kept result of a job."""
+    """Handle `.discard` `{jobId}`: discard the kept result of a job."""
     await ls.state.restored()
     result = ls.state.results.kept(params.job_id)
     if result is not None:
@@ -227,9 +233,9 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
 
 @reads(AnswerParams, _rejected)
 async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
-    """`.answer` `{uri, qualifiedName, call, answer?}`: answer the question which output of a call is right.
+    """Handle `.answer` `{uri, qualifiedName, call, answer?}`: use the answer to the question which output is right.
 
-    If `answer` is missing, the server asks the user in a message.
+    Without `answer`, ask the user in a message.
     """
     asked = ls.state.cross_checks.asked(params.uri, params.qualname, params.call)
     return _begun(ls, partial(ls.state.cross_checks.answered, asked, params.answer))
@@ -237,14 +243,14 @@ async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
 
 @reads(DocumentParams, _rejected)
 async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
-    """`.generateAll` `{uri}`: write the bodies of all stubs (functions with a docstring and no body) in a file."""
+    """Handle `.generateAll` `{uri}`: write the bodies of all functions that have a docstring and no body."""
     async with ls.state.looking_up:
         return _accepted(ls, await ls.state.batches.start_stubs(take(ls.workspace, params.uri)))
 
 
 @reads(FailingTestPlace, _rejected)
 async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, Any]:
-    """`.fixTest` `{uri, version?, position | test}`: make a failing test pass, by fixing a function that it runs."""
+    """Handle `.fixTest` `{uri, version?, position | test}`: fix a function so that a failing test passes."""
     async with ls.state.looking_up:
         snapshot = take(ls.workspace, place.uri)
         if not snapshot.is_file:
@@ -254,10 +260,10 @@ async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, 
 
 
 def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
-    """Return the name of the test that `place` refers to.
+    """Return the name of the test at `place`.
 
     Raises:
-        TargetError: the line is outside of all tests, or the text has changed.
+        TargetError: there is no test at the line, or the text has changed.
     """
     from adacoder.source.locate import must_run, test_at
 
@@ -272,14 +278,14 @@ def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
 
 @reads(FunctionPlace, _rejected)
 async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
-    """`.writeDocstring`: insert a docstring skeleton into a function without a docstring. No model is asked."""
+    """Handle `.writeDocstring`: insert a docstring skeleton into a function without a docstring. No model is used."""
     snapshot = take(ls.workspace, place.uri)
     name, edit = await asyncio.to_thread(_docstring_for, snapshot, place)
     return _begun(ls, partial(_insert, ls, snapshot, name, f"a docstring for '{name}'", (edit,)))
 
 
 def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]:
-    """Return the name of the function at `place`, and the edit that inserts a docstring skeleton.
+    """Return the name of the function at `place`, and the edit that inserts the docstring skeleton.
 
     Raises:
         TargetError: the function already has a docstring, does not exist or cannot be a target, or the text has
@@ -295,14 +301,14 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     qualname = place.qualname if line is None else None
     definition = undocumented(snapshot.code, snapshot.path, line=line, qualname=qualname)
     if definition is None:
-        target = _function_at(place, snapshot)  # raises if there is no such function
+        target = _function_at(place, snapshot)  # raises TargetError if the function does not exist
         raise TargetError(f"'{target.name}' already has a docstring.")
     return definition.name, moved(skeleton(definition), snapshot.start)
 
 
 @reads(ExamplePlace, _rejected)
 async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str, Any]:
-    """`.acceptOutput` `{uri, version?, position}`: write the actual output of a failed example into the docstring."""
+    """Handle `.acceptOutput` `{uri, version?, position}`: replace an example's expected output by the actual one."""
     snapshot = take(ls.workspace, place.uri)
     if place.version not in (None, snapshot.version):
         raise TargetError("The text has changed since you asked: ask again.")
@@ -311,10 +317,10 @@ async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str,
 
 
 def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
-    """Return the example at a 0-based line, and its docstring.
+    """Return the example at a 0-based line, with its docstring.
 
     Raises:
-        TargetError: the line is outside of all examples.
+        TargetError: there is no example at the line.
     """
     for one in snapshot.documented():
         for example in one.target.examples:
@@ -325,7 +331,7 @@ def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
 
 
 async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented, example: Example) -> None:
-    """Run an example twice, in different processes, and let the editor insert its output if it is the same."""
+    """Run an example twice, in different processes. If both outputs are the same, insert the output."""
     from adacoder.checks import Checks
 
     _, settings = await ls.service_for(snapshot)
@@ -344,7 +350,7 @@ async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented
 
 
 def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
-    """Return the reason why the output of an example stays, as the rest of a sentence about the example."""
+    """Say why the expected output of an example was not replaced, as the rest of a sentence about the example."""
     if new.changing:
         return "has an actual output that changes when it runs again"
     if new.refused:
@@ -357,7 +363,7 @@ def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
 
 
 async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, edits: Sequence[Edit]) -> None:
-    """Ask the editor to make edits in the text of a snapshot. If the text has changed or it refuses, show a warning.
+    """Ask the editor to make edits in a document. Show a warning if the text has changed or the editor refuses.
 
     `name` is the name of the function, and `what` describes the inserted text.
     """
@@ -375,7 +381,10 @@ async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, 
 
 @reads(JobParams)
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
-    """`.cancel` `{jobId?}`: cancel a job. Without `jobId`, cancel the checks on save and all earlier jobs."""
+    """Handle `.cancel` `{jobId?}`: cancel a job.
+
+    Without `jobId`, cancel the checks on save and all earlier jobs.
+    """
     if params.job_id is None:
         ls.state.saving.cancel()
     async with ls.state.looking_up:

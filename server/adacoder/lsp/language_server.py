@@ -1,7 +1,7 @@
-"""The language server of one client: it calls the handlers, holds the client's state, and shuts down.
+"""The language server: it registers the handlers, holds the state of the client, and shuts down.
 
-The editor waits for the answer to `initialize`, so only modules that this answer needs are imported at the start. The
-other modules are imported after the answer, and some of them only when a client uses them.
+Editors wait for the answer to `initialize`, so only modules that are needed for it are imported at the start. The
+others are imported later, some of them only on first use.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ P = ParamSpec("P")
 A = TypeVar("A")
 
 MOMENT = 0.5
-"""Seconds that a request for actions or lenses waits until the results of earlier servers are read from disk.
+"""Seconds that a request for actions or lenses waits for stored results to be read from disk.
 
 Editors send these requests at each keystroke, so the wait is short.
 """
 _PATIENCE = 5.0
 _LOOKING = 2.0
-"""Seconds between two looks at the client's process."""
+"""Seconds between two checks that the client's process still exists."""
 _SAVING_AS = 1.0
-"""Seconds in which the closing of a file and the opening of another can be one step, such as `:saveas` in Neovim."""
+"""Seconds in which closing a file and opening another can be one command, such as `:saveas` in Neovim."""
 _FILES = types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")
 _OPTIONS: dict[str, Any] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
@@ -48,7 +48,7 @@ _OPTIONS: dict[str, Any] = {
 
 
 class AdaCoderServer(Client):
-    """The language server of one client, with everything that AdaCoder keeps for this client."""
+    """The language server for one client."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,12 +56,12 @@ class AdaCoderServer(Client):
 
     @cached_property
     def state(self) -> ClientState:
-        """The client's jobs, results and evidence. Created on first use, because the imports take time."""
+        """The client's jobs, results and evidence. They are created on first use, because their imports are slow."""
         self._is_at_work = True
         return ClientState(self)
 
     async def close(self) -> None:
-        """End all jobs, and all processes that were kept ready for further jobs."""
+        """End all jobs and all processes that are ready for further jobs."""
         if self._is_at_work:
             await self.state.close()
         self.cancel_work()
@@ -71,7 +71,7 @@ class AdaCoderServer(Client):
 
 
 class ClientState:
-    """The jobs of one client, their results, and the evidence (results of examples) that the client shows."""
+    """Jobs, results and evidence of one client."""
 
     def __init__(self, client: Client) -> None:
         from adacoder.lsp.jobs.batch import Batches
@@ -88,16 +88,16 @@ class ClientState:
         self.cross_checks = CrossChecks(client, self.jobs, self.results, self.shown)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
-        """Lock that is held while the server looks up the function for a new job.
+        """Held while the function for a new job is looked up.
 
-        Later requests wait for this lock, so a cancellation also reaches a job that was requested just before.
+        Other requests wait for this lock, so that a cancellation also reaches a job that was requested just before.
         """
         self._client = client
         self._restored: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
 
     def moved(self, old: str, new: str) -> None:
-        """Let jobs and kept results follow the file or folder `old` to `new`."""
+        """Update jobs and kept results after the file or folder `old` was renamed to `new`."""
         from adacoder.lsp.snapshot import path_of
 
         self.jobs.moved(old, new)
@@ -105,10 +105,10 @@ class ClientState:
         self.shown.refresh()
 
     def opened(self, uri: Uri, text: str) -> None:
-        """Find out whether the new document is a known file with a new name, because many editors do not say so.
+        """Detect that an opened document was renamed, because many editors do not report this.
 
-        Either the known file was closed just now with the same text, or it is gone, and the text has a function of a
-        job or of a kept result. The function of a cell can also be in another cell of its notebook now.
+        Either a document with the same text was closed just before. Or the text contains the function of a job or kept
+        result whose file is gone. A function may also have moved to another cell of its notebook.
         """
         from adacoder.lsp.snapshot import path_of
 
@@ -122,31 +122,32 @@ class ClientState:
                 self.moved(old, uri)
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
-        """Call a function that reads a text, in a thread. Requests that editors send at each keystroke use this method.
+        """Run `function`, which reads a text, in a thread. Used for requests that editors send at each keystroke.
 
-        Only one such thread runs at a time, because two threads would slow each other down. The user would then wait
-        longer for the first answer.
+        Only one such thread runs at a time. Two threads would slow each other down and delay the first answer.
         """
         async with self._reading:
             return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
-        """Start to read the kept results of earlier servers, unless an earlier call has done so. Return the task."""
+        """Start to read the stored results, if this was not done before. Return the task."""
         if self._restored is None:
             self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait until the kept results of earlier servers are read, but at most `seconds`.
+        """Wait until the stored results are read, but no longer than `seconds`.
 
-        The wait is limited because reading needs the client's settings, and some clients send their settings late.
+        Reading needs the client's settings, and some clients send them late.
         """
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results that are kept on disk, or remove them if the setting `unverified` is `discard`.
+        """Read the results that an earlier server stored.
 
-        In an untrusted workspace and on Windows, AdaCoder neither reads nor writes these files.
+        If the setting `unverified` is `discard`, delete them instead.
+
+        In an untrusted workspace and on Windows, these files are neither read nor written.
         """
         from adacoder.lsp.jobs.kept_files import KeptFiles
         from adacoder.lsp.snapshot import first_folder
@@ -164,17 +165,17 @@ class ClientState:
         self.shown.refresh()
 
     async def close(self) -> None:
-        """End all jobs."""
-        self.jobs.stop()  # otherwise a job that has just ended would ask the user a question
+        """End all jobs, and stop all other work for the client."""
+        self.jobs.stop()  # otherwise a job that ends now would ask the user a question
         self._client.cancel_work()
         if self._restored is not None:
             self._restored.cancel()
-            await asyncio.wait({self._restored})  # otherwise the loop may close before the task has begun
+            await asyncio.wait({self._restored})  # otherwise the event loop may close before the task begins
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close(), self.cross_checks.close())
 
 
 def register(server: AdaCoderServer) -> None:
-    """Register all of AdaCoder's features and commands with `server`."""
+    """Register all features and commands with `server`."""
     server.feature(types.INITIALIZE)(on_initialize)
     server.feature(types.INITIALIZED)(on_initialized)
     server.feature(types.SHUTDOWN)(on_shutdown)
@@ -189,7 +190,7 @@ def register(server: AdaCoderServer) -> None:
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """`initialize`: store the client's settings and its known habits, such as its way to show questions."""
+    """Handle `initialize`: store the client's settings and habits."""
     ls.habits = Habits.of(params)
     ls.protocol.trace = params.trace or types.TraceValue.Off
     ls.protocol.pause = ls.habits.pause
@@ -197,17 +198,18 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """`initialized`: prepare for the most frequent messages, ask for changes of the settings, and watch the client."""
+    """Handle `initialized`: load the handlers, subscribe to changes of the settings, and watch the client's process."""
     ls.begin(ls.configuration.follow())
-    if os.name == "posix":  # on Windows, this look at a process would end it
+    if os.name == "posix":  # on Windows, this check would end the client's process
         ls.begin(_ended_with(ls.process_id))
-    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # the exit does not wait for a daemon thread
+    threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon thread does not delay the exit
 
 
 async def _ended_with(client: int | None) -> None:
-    """End the server as Ctrl-C does when the client's process has ended, because another process may hold stdin open.
+    """End the server, as Ctrl-C does, when the client's process has ended.
 
-    A process that cannot be seen at first is in another container, and is not watched.
+    Without this check, another process that holds stdin open would keep the server running. A process that cannot be
+    seen at first is in another container. It is not watched.
     """
     if client is None or not _runs(client):
         return
@@ -227,7 +229,7 @@ def _runs(process: int) -> bool:
 
 
 async def on_shutdown(ls: AdaCoderServer, params: object) -> None:
-    """`shutdown`: end all jobs, other background work and processes."""
+    """Handle `shutdown`: end all jobs, other background work and processes."""
     await ls.close()
 
 
@@ -235,18 +237,18 @@ def _prepare(ls: AdaCoderServer) -> None:
     state = ("jobs.batch:Batches", "showing.saving:Saving", "showing.shown:Shown")
     for name in (*NOTIFICATIONS.values(), *FEATURES.values(), *state):
         found(name)
-    gc.freeze()  # imported objects live as long as the process, so the garbage collector need not scan them
+    gc.freeze()  # imported modules are never freed, so the garbage collector need not scan them
     ls.protocol.prepare()
 
 
 @cache
 def found(handler: str) -> Any:
-    """Import and return an object of this package by its name, such as `handlers:on_run`."""
+    """Import an object of this package by its name, such as `handlers:on_run`."""
     return resolve_name(f"{__package__}.{handler}")
 
 
 def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
-    """Let `server` handle the notification `method`. The handler ends before the server reads the next message."""
+    """Register the handler of the notification `method`. It ends before the server reads the next message."""
 
     def noted(ls: AdaCoderServer, params: Any) -> None:
         found(handler)(ls, params)
@@ -255,7 +257,7 @@ def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
-    """Let `server` answer the command `name`."""
+    """Register the handler of the command `name`."""
 
     async def answered(ls: AdaCoderServer, *arguments: Any) -> Any:
         if (task := asyncio.current_task()) is not None:
@@ -266,7 +268,7 @@ def add_command(server: AdaCoderServer, name: str, handler: str) -> None:
 
 
 def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
-    """Let `server` answer the request `method`, which LSP or AdaCoder defines."""
+    """Register the handler of the request `method`."""
 
     async def answered(ls: AdaCoderServer, params: object) -> Any:
         return await _answer(ls, handler, params)
@@ -275,7 +277,7 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """Return the answer of a handler. If AdaCoder defines the form of the answer, add the member `version`.
+    """Return the answer of a handler. An answer whose form AdaCoder defines gets the member `version`.
 
     Raises:
         JsonRpcInvalidParams: the parameters cannot be read.

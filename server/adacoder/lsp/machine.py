@@ -1,4 +1,4 @@
-"""Handlers of the commands about models, strategies, the environment and running jobs."""
+"""Handle commands about models, strategies, the environment and running jobs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.models`: return the installed models with their capabilities, and the recommended models.
+    """Handle `.models`: return the installed and the recommended models.
 
-    If models are missing from the list, `reason` says why.
+    If the list is incomplete, `reason` says why.
     """
     from adacoder.models.catalog import described
     from adacoder.models.recommended import recommended
@@ -42,7 +42,7 @@ async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _model(described: Described) -> dict[str, Any]:
-    """Return an entry of the answer to `.models`. A member is null if the model server does not report it."""
+    """Describe a model for the answer to `.models`. Data that the model server does not report is null."""
     model, facts, running = described.model, described.facts, described.running
     return {
         "name": model.name,
@@ -67,7 +67,10 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
 
 
 def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    """Return the answer to a download that failed. Show it only to a person, because programs show it themselves."""
+    """Return the answer to a download that failed.
+
+    A call without a model comes from a person, who needs a message. A program shows the reason itself.
+    """
     if reason == NO_MODEL:
         ls.show(reason, warning=True)
     return {"pulled": False, "reason": reason}
@@ -75,11 +78,10 @@ def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
 
 @reads(PullParams, _not_pulled)
 async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
-    """`.pull` `{model}`: let Ollama download a model. The answer comes at the end, with the reason if the download
-    failed.
+    """Handle `.pull` `{model}`: let Ollama download a model, and answer at the end.
 
-    The client shows the progress. If the user cancels the progress or the client cancels the request, the download
-    ends.
+    The client shows the progress. The download ends early if the user cancels the progress or the client cancels the
+    request.
     """
     name = params.model.removeprefix("ollama:")
     settings = await ls.configuration.settings(first_folder(ls.workspace))
@@ -102,7 +104,7 @@ async def _done(
     token: types.ProgressToken | None,
     work: Callable[[Callable[[str], None]], Awaitable[None]],
 ) -> bool:
-    """Do `work` with a function that shows progress. Return False if the user cancelled the progress."""
+    """Run `work` with a function that shows progress. Return False if the user cancelled it."""
 
     async def shown() -> None:
         async with progress(ls, title, token, task.cancel) as show:
@@ -120,7 +122,7 @@ async def _done(
 
 
 async def on_strategies(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """`.strategies`: return the workflows that write a function, as in `adacoder strategies --json`."""
+    """Handle `.strategies`: return the workflows that write a function, as `adacoder strategies --json` does."""
     return await asyncio.to_thread(_strategies)
 
 
@@ -132,10 +134,10 @@ def _strategies() -> dict[str, Any]:
 
 @reads(DoctorParams, lambda ls, reason: {"ok": False, "findings": [], "reason": reason})
 async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
-    """`.doctor` `{probe?, uri?}`: examine whether AdaCoder works in a document's folder, or in the first folder.
+    """Handle `.doctor` `{probe?, uri?}`: check that AdaCoder works in a folder.
 
-    By default, each model writes some tokens, so that its speed can be measured. While a job is running, no speed is
-    measured, because the job would have to wait.
+    It is the folder of the document, or else the first workspace folder. By default, each model writes some tokens to
+    measure its speed. While a job runs, the speed is not measured, because the job would have to wait.
     """
     findings = await _findings(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
@@ -148,7 +150,8 @@ async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
 async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) -> list[Finding]:
     """Examine the folder of a document, or the first workspace folder if `uri` is None.
 
-    With `probes_speed`, measure the speed of models and show progress. If the user cancels, return the findings so far.
+    With `probes_speed`, measure the speed of models and show progress. After a cancellation, return the findings so
+    far.
     """
     from adacoder.doctor import examine
 
@@ -180,9 +183,9 @@ def _snapshot(ls: AdaCoderServer, uri: Uri | None) -> Snapshot | None:
 
 @reads(ScopeParams)
 async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """`.status` `{uri?}`: return the running jobs with their latest progress.
+    """Handle `.status` `{uri?}`: return the running jobs with their progress.
 
-    With `uri`, also return the finding about the Python that runs the document's examples.
+    With `uri`, also say which Python runs the examples of the document.
     """
     interpreter = {} if params.uri is None else {"interpreter": await _interpreter_of(ls, params.uri)}
     return {
@@ -192,7 +195,7 @@ async def on_status(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
 
 
 async def _interpreter_of(ls: AdaCoderServer, uri: Uri) -> dict[str, JSON]:
-    """Return the finding about the Python that runs a document's examples, with the reason for its choice."""
+    """Say which Python runs the examples of a document, and why."""
     from adacoder.doctor import Finding, interpreter
 
     try:

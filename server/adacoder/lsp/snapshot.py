@@ -1,7 +1,7 @@
-"""The client's documents: their URIs, the server's copies of open documents, and snapshots.
+"""Represent the client's documents: their URIs, the copies of open documents, and snapshots.
 
-A document can change while a job runs, so the job reads only its snapshot: the text at one moment. To find out whether
-the result still holds, the job takes a new snapshot.
+A document can change while a job runs. So a job reads only its snapshot, which is the text at one moment. Before it
+inserts its result, it compares the snapshot with a new one.
 """
 
 from __future__ import annotations
@@ -33,18 +33,15 @@ if TYPE_CHECKING:
 
 
 _UNTITLED = "untitled"
-"""Scheme of the URIs of texts that were never saved."""
+"""URI scheme of documents that were never saved."""
 
 
 class Uri(str):
-    """A URI as the client spells it. Different spellings of a URI, such as `%20` for a space, are equal.
-
-    A dictionary also treats all spellings as the same key.
-    """
+    """A URI in the client's spelling. It equals other spellings of the same URI, such as `%20` for a space."""
 
     __slots__ = ()
 
-    # `unquote` may return a Uri again. The methods of `str` are called explicitly, to prevent an endless recursion.
+    # `unquote` may return a Uri again. The explicit methods of `str` prevent an endless recursion.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
 
@@ -61,45 +58,46 @@ def is_file(uri: str) -> bool:
 
 
 def renamed(uri: Uri, old: str, new: str) -> Uri | None:
-    """Return the new URI of a file after `old`, the file itself or a folder, got the URI `new`; None if it stays."""
+    """Return the new URI of a file after the file or folder `old` was renamed to `new`, or None if it is unaffected."""
     if uri == old:
         return Uri(new)
     return Uri(new + uri[len(old) :]) if uri.startswith(f"{old}/") else None
 
 
 class Document(TextDocument):
-    """The server's copy of an open document, with lines split as the protocol specifies.
+    """The server's copy of an open document, with the line ends of LSP.
 
-    In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. But pygls 2.1.1 uses `str.splitlines`, for which a form feed,
-    U+2028 and six other characters end a line as well. Many files of Python's own library have a form feed. pygls would
-    make a change below a form feed in the wrong line, and the copy would differ from the editor's text. pygls also
-    builds the whole text again at every change. This class stores lines, and updates only the changed lines.
+    In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. pygls 2.1.1 uses `str.splitlines`, which also splits at form
+    feeds, U+2028 and six other characters. Many files of Python's library have form feeds. In such a file, pygls would
+    apply changes to a wrong line, and the copy would differ from the editor's text.
+
+    pygls also rebuilds the whole text at every change. This class updates only the changed lines.
     """
 
     changed_at = -math.inf
     """Time of the latest change, from `time.monotonic()`."""
     _cut: list[str] | None = None
-    """The text as lines with their terminators; None before the text is split.
+    """The lines with their line ends, or None before the text is split.
 
-    The last line has no terminator and may be empty.
+    The last line has no line end and may be empty.
     """
 
     @property
     def source(self) -> str:
-        """The whole text with its original line endings."""
+        """The whole text, with its original line ends."""
         if self._source is None and self._cut is not None:
             self._source = "".join(self._cut)
         return super().source
 
     @property
     def lines(self) -> list[str]:
-        """The text as lines with their terminators."""
+        """The lines with their line ends."""
         if self._cut is None:
             self._cut = _lines(self.source)
         return self._cut
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
-        """Apply a change, and note its time."""
+        """Apply a change, and store its time."""
         super().apply_change(change)
         self.changed_at = time.monotonic()
 
@@ -108,22 +106,24 @@ class Document(TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self.lines
-        # If a range is reversed, swap its ends, as VS Code does.
+        # Swap the ends of a reversed range, as VS Code does.
         ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
         (start_line, start), (end_line, end) = sorted(ends)
-        # Include one more line before and after the change: a `\r` before it and a `\n` after it may now form one line
-        # end.
+        # Split the neighbouring lines again too: a `\r` before the change and a `\n` after it may now be one line end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
         after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])
         fresh = _lines(before + change.text + after)
         if last < len(lines):
-            fresh.pop()  # the last line is empty, because the line before it has a terminator
+            fresh.pop()  # it is empty, because the text before it ends with a line end
         lines[first:last] = fresh
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
-        """Return the line of a position and its index in the line. A position beyond an end is moved to that end."""
+        """Return the line number and the index in the line.
+
+        A position beyond the end of the line or text means its end.
+        """
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
         line = lines[position.line]
@@ -131,7 +131,7 @@ class Document(TextDocument):
 
 
 def last_change(workspace: Workspace) -> float:
-    """Return the time of the latest change of an open document, from `time.monotonic()`."""
+    """Return the time of the latest change in any open document, from `time.monotonic()`."""
     return max(
         (getattr(each, "changed_at", -math.inf) for each in workspace.text_documents.values()), default=-math.inf
     )
@@ -148,30 +148,29 @@ def _lines(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The text of a Python document or page at one moment, with the texts of all other open Python files.
+    """The text of a Python document or page at one moment, with the texts of the other open Python files.
 
-    A cell of a notebook is a document. Its module is the text of the cells above and of the cell itself. Targets and
-    edits belong to the module, and lines that come from the client belong to the document.
+    In a notebook, each cell is a document. Its module consists of the cells above and the cell itself. Positions in
+    targets and edits count in the module. Line numbers from the client count in the document.
     """
 
     uri: Uri
     path: Path
     text: str
-    """The text of the document."""
     version: int | None
-    """The client's version of the text; None if the file is not open."""
+    """The client's version number of the text. None if the file is not open."""
     folder: Path
-    """The workspace folder of the file, or else the folder of its project."""
+    """The workspace folder of the file. If it is in none, the folder of its project."""
     overlays: Mapping[Path, str]
-    """The texts of the other open Python files, by path."""
+    """Texts of the other open Python files, by path."""
     notebook: Uri | None = None
-    """The notebook of a cell; None if the document is not a cell."""
+    """The notebook, if the document is a cell."""
     cells: tuple[str, ...] = ()
-    """The texts of the notebook's Python cells above the cell, in order."""
+    """Texts of the Python cells above this cell."""
 
     @property
     def code(self) -> str:
-        """The text of the document as Python, with the same offsets. IPython's own syntax does not run."""
+        """The document as Python code. Lines in IPython's own syntax are replaced without a change of offsets."""
         return self.text if self.notebook is None else python_of(self.text)
 
     @property
@@ -181,35 +180,35 @@ class Snapshot:
 
     @property
     def start(self) -> int:
-        """The offset of the document in the text of the module."""
+        """Offset at which the document begins in the module."""
         return length_above(self.cells)
 
     @property
     def scope(self) -> Uri:
-        """The document whose settings apply."""
+        """The document to which the settings apply: the notebook of a cell, else the document."""
         return self.notebook or self.uri
 
     @property
     def is_file(self) -> bool:
-        """True if the document is a file, although perhaps with unsaved changes."""
+        """True if the document is a file. It may have unsaved changes."""
         return is_file(self.uri)
 
     @property
     def project(self) -> Project:
-        """The project of the file. The texts of open files replace the texts on disk."""
+        """The project of the file. Texts of open files take precedence over the files on disk."""
         return Project(self.folder, self.overlays)
 
     def same_as(self, other: Snapshot) -> bool:
-        """Return whether a Verdict for one snapshot also holds for the other."""
+        """Return whether a Verdict on one snapshot is also valid for the other."""
         mine, theirs = ((each.text, each.cells, each.overlays) for each in (self, other))
         return mine == theirs
 
     def is_saved(self) -> bool:
-        """Return whether this file and all open Python files are on disk as they are in this snapshot."""
+        """Return whether this file and all open Python files are saved in the state of this snapshot."""
         return all(_is_on_disk(path, text) for path, text in {**self.overlays, self.path: self.text}.items())
 
     def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
-        """Return the function around a line, or the function with a name.
+        """Return the function at `line`, or the function named `qualname`.
 
         Raises:
             TargetError: the function does not exist, or cannot be a target.
@@ -219,14 +218,14 @@ class Snapshot:
         return self._in_module(locate(self.code, self.path, self.folder, line=line, qualname=qualname))
 
     def again(self, target: Target) -> Target | None:
-        """Find a function of an earlier snapshot. None if its source has changed."""
+        """Find the function of an earlier snapshot. Return None if its source has changed."""
         from adacoder.source.locate import locate_again
 
         found = locate_again(alone(target), self.code, self.folder)
         return None if found is None else self._in_module(found)
 
     def functions(self) -> tuple[Documented, ...]:
-        """Return all functions of the document that can be targets, in order.
+        """Return all functions that can be targets, in the order of the document.
 
         Raises:
             TargetError: the code in the file never runs.
@@ -237,7 +236,7 @@ class Snapshot:
         return tuple(replace(each, target=self._in_module(each.target)) for each in found)
 
     def documented(self) -> Iterator[Documented]:
-        """Yield the docstrings of the document that doctest would read. A page with examples is one docstring.
+        """Yield the docstrings that doctest would read. A page with examples counts as one docstring.
 
         Raises:
             TargetError: the code in the file never runs.
@@ -252,10 +251,10 @@ class Snapshot:
         return target if self.notebook is None else in_module(target, self.cells)
 
     def page(self) -> Target:
-        """Return the page.
+        """Return the page as a target.
 
         Raises:
-            TargetError: it has no examples, or doctest cannot read them.
+            TargetError: the page has no examples, or doctest cannot read them.
         """
         found = next(self.documented(), None)
         if found is None:
@@ -269,8 +268,8 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: the document is not a file, an open untitled text in Python or a Python cell of an open notebook,
-            or cannot be read.
+        TargetError: the document cannot be read, or is none of these: a file, an open untitled Python text, a Python
+            cell of an open notebook.
     """
     document = workspace.text_documents.get(uri)
     notebook = workspace.get_notebook_document(cell_uri=uri)
@@ -298,10 +297,10 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
 
 
 def path_of(workspace: Workspace, uri: Uri) -> Path | None:
-    """Return the path of a document. A cell has the path of its notebook.
+    """Return the path of a document, or None if it is closed or is not Python.
 
-    An untitled text or notebook gets the path that it would have in the first workspace folder, or else in an empty
-    folder. No file has to be there. Return None if the document has no path, because it is closed or is not Python.
+    A cell has the path of its notebook. An untitled document gets the path of a file that could be created: in the
+    first workspace folder, else in an empty folder.
     """
     document, notebook = workspace.text_documents.get(uri), workspace.get_notebook_document(cell_uri=uri)
     if notebook is None and is_file(uri):
@@ -318,7 +317,7 @@ def path_of(workspace: Workspace, uri: Uri) -> Path | None:
 
 
 def _why_not(uri: Uri, document: TextDocument | None) -> str:
-    """Return the reason why a document has no path."""
+    """Return why a document has no path."""
     if uri_scheme(uri) == _UNTITLED:
         name = Path(unquote(urlsplit(uri).path)).name
         if document is None:
@@ -332,7 +331,10 @@ def _why_not(uri: Uri, document: TextDocument | None) -> str:
 
 
 def _cells_above(workspace: Workspace, notebook: types.NotebookDocument, uri: Uri) -> tuple[str, ...]:
-    """Return the texts of the Python cells above a cell. Some clients also send cells with prose."""
+    """Return the texts of the Python cells above a cell.
+
+    Some clients also send the cells with prose, which are skipped.
+    """
     found: list[str] = []
     for cell in notebook.cells:
         if uri == cell.document:
@@ -345,7 +347,7 @@ def _cells_above(workspace: Workspace, notebook: types.NotebookDocument, uri: Ur
 
 @cache
 def _empty_folder() -> Path:
-    """Return an empty folder that only this user can access. It is removed when the server ends."""
+    """Create an empty folder that only this user can access. It is deleted when the server ends."""
     from adacoder.sandbox.isolation.scratch import scratch
 
     opened = ExitStack()
@@ -354,13 +356,13 @@ def _empty_folder() -> Path:
 
 
 def uri_at(workspace: Workspace, path: Path) -> Uri:
-    """Return the URI of the file at `path`, as the client spells it if the file is open."""
+    """Return the URI of a file. If the file is open, use the client's spelling."""
     opened = (Uri(uri) for uri in workspace.text_documents if _path(uri) == path)
     return next(opened, Uri(path.as_uri()))
 
 
 def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
-    """Return the innermost workspace folder around `path`, else the folder of its project."""
+    """Return the innermost workspace folder around `path`. If there is none, return the folder of its project."""
     around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]
     return max(around, key=lambda folder: len(folder.parts)) if around else folder_of(path, text)
 
@@ -371,7 +373,7 @@ def first_folder(workspace: Workspace) -> Path:
 
 
 def _folders(workspace: Workspace) -> list[Path]:
-    """Return the workspace folders on disk. Add the root folder, because some editors send only a root."""
+    """Return the workspace folders on disk. Some editors send only a root folder, so add that folder."""
     folders = [_path(folder.uri) for folder in workspace.folders.values()]
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))

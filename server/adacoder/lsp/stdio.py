@@ -1,4 +1,4 @@
-"""`adacoder serve`: create the server and communicate with its client over stdin and stdout."""
+"""Run `adacoder serve`: create the server and exchange messages with its client over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
-"""Maximum number of bytes to read from stdin ahead of their use."""
+"""Maximum number of bytes that are read ahead from stdin."""
 
 _LENGTH = re.compile(rb"^Content-Length: *([0-9]{1,9}) *\r?$", re.IGNORECASE | re.MULTILINE)
 
 _SLICE = 0.001
-"""Seconds after which a thread lets the event loop run. Each message needs several turns of the loop, so longer slices
-would delay the messages.
+"""Seconds after which a thread must let the event loop run.
+
+Each message takes several turns of the loop, so the default would delay messages.
 """
 
 _CLEARING_SECONDS = 3.0
-"""Seconds to wait before leftovers are removed, so that the removal does not slow down the start."""
+"""Seconds after the start until old temporary folders are removed. The delay keeps the start fast."""
 
 
 def serve() -> int:
-    """Run a language server over stdin and stdout until the client leaves. Return the exit code."""
+    """Run a language server over stdin and stdout until the client ends it. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
     clearing.daemon = True  # the exit must not wait for this thread
@@ -56,23 +57,23 @@ def create() -> AdaCoderServer:
 
 
 def _clear() -> None:
-    """Remove the temporary folders of killed servers, even if this server itself never runs code."""
+    """Remove temporary folders of servers that were killed."""
     from adacoder.sandbox.isolation.scratch import remove_left
 
     remove_left()
 
 
 def serve_stdio(server: AdaCoderServer) -> int:
-    """Serve one client over stdin and stdout until the client sends `exit` or is gone.
+    """Serve one client over stdin and stdout until the client sends `exit` or closes stdin.
 
     Returns:
-        The exit code that the protocol requires: 0 if the client has sent `shutdown`, else 1.
+        The exit code that the protocol requires: 0 after a `shutdown` request, else 1.
     """
     must_block = os.path.sameopenfile(0, 1) or _is_null_device(0)
     stdin, stdout = take_stdio()
     server.protocol.set_writer(_Writer(stdout))
-    # Existing objects live as long as the process. If they were not frozen, the garbage collector would scan them again
-    # during the first requests, for 20 ms.
+    # Objects that exist now are never freed. Without this, the garbage collector would scan them during the first
+    # requests, for 20 ms.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
@@ -83,12 +84,12 @@ def serve_stdio(server: AdaCoderServer) -> int:
 
 
 def _is_null_device(descriptor: int) -> bool:
-    """Return whether `descriptor` is a device such as `/dev/null`. Such a device cannot be polled."""
+    """Return whether `descriptor` is a device such as `/dev/null`, which asyncio cannot wait for."""
     return stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
 
 
 class _Writer:
-    """Writes to a client that may be gone. Errors are ignored, because the server also ends when stdin ends."""
+    """Writes to the client. Errors are ignored: if the client is gone, stdin also ends, and then the server ends."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -104,7 +105,7 @@ class _Writer:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # jobs read long texts in this second process, so it ends after the last job
+    async with in_a_process():  # Jobs read long texts in this second process. It ends after them.
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
                 async for content in messages(reader):
@@ -120,12 +121,13 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
-    A broken header ends the stream. pygls would ignore the header and wait for the next, and the client would wait for
-    an answer. Empty lines before a header are ignored, because some clients end each message with an empty line.
+    After a broken header, the end of its message is unknown, so the stream ends. pygls would skip the header, and the
+    client would wait forever for an answer. Empty lines before a header are ignored, because some clients end a message
+    with an empty line.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.
-        ValueError: a header does not give the length of its message.
+        ValueError: a header does not contain the length of its message.
     """
     header = b""
     while line := await reader.readline():
@@ -140,10 +142,10 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
-    """Read stdin in the event loop. The reader of pygls would switch to a thread and back for each line of a header.
+    """Read stdin in the event loop. This is faster than the reader of pygls, which uses a thread for each line.
 
-    The reader of pygls is still used if asyncio cannot read stdin: on Windows, or if stdin is a file or `/dev/null`. It
-    is also used if stdin and stdout are the same terminal or socket, because non-blocking reads would make writes fail.
+    asyncio cannot read stdin on Windows, from a file, or from `/dev/null`. Then the reader of pygls is used. It is also
+    used if stdin and stdout are the same terminal or socket: there, non-blocking reads would make writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:

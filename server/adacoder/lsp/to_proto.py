@@ -14,14 +14,14 @@ from adacoder.source.text import PositionEncoding, position_at, range_of
 
 
 def range_of_lines(lines: Sequence[str] | Lines, first: int, last: int, encoding: PositionEncoding) -> types.Range:
-    """Return the range from the first non-blank character of line `first` to the end of line `last`."""
+    """Return the range of the lines `first` to `last`, without the indentation of the first line."""
     content = lines[first].rstrip("\r\n")
     start = len(content) - len(content.lstrip())
     return types.Range(types.Position(first, _character(content, start, encoding)), end_of(lines, last, encoding))
 
 
 def end_of(lines: Sequence[str] | Lines, line: int, encoding: PositionEncoding) -> types.Position:
-    """Return the end of a line, before its terminator."""
+    """Return the position at the end of a line, before its line end."""
     content = lines[line].rstrip("\r\n")
     return types.Position(line, _character(content, len(content), encoding))
 
@@ -39,7 +39,10 @@ def range_of_span(span: Span, text: str, encoding: PositionEncoding) -> JSON:
 def workspace_edit(
     snapshot: Snapshot, edits: Sequence[Edit], encoding: PositionEncoding, *, is_bound: bool
 ) -> types.WorkspaceEdit:
-    """Convert edits of a snapshot's module. With `is_bound`, they name the version of the text to which they apply."""
+    """Convert edits of a snapshot's module.
+
+    With `is_bound`, they apply only to the snapshot's version of the document.
+    """
     own = (moved(edit, -snapshot.start) for edit in edits)
     ranges = (types.Range(*(types.Position(*at) for at in range_of(edit, snapshot.text, encoding))) for edit in own)
     made = [types.TextEdit(range=each, new_text=edit.text) for each, edit in zip(ranges, edits, strict=True)]

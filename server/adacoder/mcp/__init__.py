@@ -1,1 +1,4 @@
-"""`adacoder mcp`: a server of the Model Context Protocol, through which coding agents check and verify functions."""
+"""`adacoder mcp`: a server of the Model Context Protocol.
+
+Through its tools, coding agents check and verify functions.
+"""

@@ -1,4 +1,4 @@
-"""Start `adacoder mcp`: read the messages of one agent from stdin, and answer on stdout."""
+"""Run `adacoder mcp`: read the messages of a coding agent from stdin, and answer on stdout."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LONGEST = 1 << 20
-"""Maximum number of bytes of a message."""
+"""Maximum size of a message in bytes."""
 _PIECE = 1 << 16
 _MOST_WAITING = 1000
-"""Maximum number of messages that the agent has not read yet."""
+"""Number of unread messages after which the server gives up on the agent and ends."""
 _LAST_SECONDS = 2.0
-"""Time for the agent to read the last messages."""
+"""Seconds that the agent has at the end to read the last messages."""
 
 
 def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *, read_only: bool) -> int:
     """Serve one agent until it closes stdin. Return the exit code.
 
     Args:
-        root: the folder in which the agent works; by default the current folder.
-        told: a file to which everything is appended that the agent gets to know.
-        values: values of the options, by field of Settings.
+        root: the folder in which the agent works. If None, the current folder.
+        told: a log file for all results that the agent gets. If None, nothing is logged.
+        values: the options of the command line, by field of Settings.
         read_only: True to offer no tool that writes files.
 
     Raises:
@@ -86,34 +86,34 @@ def _folder(root: Path | None) -> Path:
 
 
 class LateTools:
-    """Carries out calls of tools. Everything that they need is imported with the first call."""
+    """Calls the tools, and imports their code with the first call."""
 
     def __init__(self, root: Path, values: Mapping[str, object], diary: IO[str] | None) -> None:
-        """For `root` and `values`, see `Workplace`. `diary` receives a line for each result."""
+        """Store the arguments for `Workplace`. Each result is written to `diary` as a line of JSON."""
         self._root, self._values, self._diary = root, values, diary
         self._declared: Mapping[str, object] = {}
         self._tools: Tools | None = None
 
     def offer(self, declared: Mapping[str, object], *, read_only: bool) -> list[dict[str, Any]]:
-        """Return the definitions of the tools for a client that declares these settings."""
+        """Return the definitions of the tools. `declared` are the settings that the client sends."""
         self._declared = declared
         is_open = bool(self._values.get("allow_cloud") or declared.get("allowCloud"))
         return offered(read_only=read_only, is_open=is_open)
 
     async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[dict[str, Any], bool]:
-        """Carry out a call. Return the result, and True if the result is an error."""
+        """Call a tool. Return the result, and True if the result is an error."""
         kind = await asyncio.to_thread(_imported)
         self._tools = self._tools or kind(self._root, self._declared, self._values)
         result, is_error = await self._tools.call(name, arguments, caller)
         if self._diary is not None:
             named = {each: arguments[each] for each in ("path", "name") if each in arguments}
             at = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-            with suppress(OSError):  # the agent's call matters more
+            with suppress(OSError):  # a full disk must not make the call fail
                 self._diary.write(json.dumps({"at": at, "tool": name, **named, "answer": result}) + "\n")
         return result, is_error
 
     async def close(self) -> None:
-        """End all processes."""
+        """End all processes that the tools have started."""
         if self._tools is not None:
             await self._tools.close()
 
@@ -125,7 +125,7 @@ def _imported() -> type[Tools]:
 
 
 async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-    """Serve one agent over two files until it closes `stdin`. `offer` returns the definitions of the tools."""
+    """Serve one agent until it closes `stdin`. `offer` returns the definitions of the tools."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     lines: SimpleQueue[bytes] = SimpleQueue()
 
@@ -135,7 +135,7 @@ async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: 
             ended.set()
 
     exchange = AgentExchange(send, offer, calls.call)
-    # Asyncio cannot read every kind of stdin, so threads read and write. The exit does not wait for them.
+    # Asyncio cannot read every kind of stdin, so threads read and write. These threads do not delay the exit.
     threading.Thread(target=_read, args=(stdin.fileno(), loop, exchange, ended), daemon=True).start()
     writer = threading.Thread(target=_write, args=(stdout.fileno(), loop, lines, ended), daemon=True)
     writer.start()
@@ -145,23 +145,23 @@ async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: 
         await exchange.close()
         await calls.close()
         lines.put(b"")
-        writer.join(_LAST_SECONDS)  # all other work has ended
+        writer.join(_LAST_SECONDS)
 
 
 def _write(stdout: int, loop: asyncio.AbstractEventLoop, lines: SimpleQueue[bytes], ended: asyncio.Event) -> None:
-    """Write lines until an empty one. The agent may not read them, or be gone."""
+    """Write lines until an empty line. Errors are ignored, because the agent may be gone."""
     with suppress(OSError):
         while line := lines.get():
             while line:
                 line = line[os.write(stdout, line) :]
-    with suppress(RuntimeError):  # the loop is closed
+    with suppress(RuntimeError):  # the event loop is closed
         loop.call_soon_threadsafe(ended.set)
 
 
 def _read(stdin: int, loop: asyncio.AbstractEventLoop, exchange: AgentExchange, ended: asyncio.Event) -> None:
-    """Read lines until the end of stdin, and hand them to the event loop."""
+    """Read lines until the end of stdin, and pass them to the event loop."""
     line, is_long = b"", False
-    with suppress(RuntimeError, OSError):  # the loop is closed, or stdin cannot be read
+    with suppress(RuntimeError, OSError):  # the event loop is closed, or stdin cannot be read
         while piece := os.read(stdin, _PIECE):
             *whole, rest = piece.split(b"\n")
             for part in whole:

@@ -1,4 +1,7 @@
-"""Make the results that agents read: the verdict first, short, and with foreign text only in fields made for it."""
+"""Create the results that agents read.
+
+They are short, start with the verdict, and quote repository text only in certain fields.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from adacoder.source.changes import Altered, ChangeResult
 from adacoder.visible import visible
 
 MOST = 6000
-"""Maximum number of characters of a result, as JSON. Some clients cut longer results."""
+"""Maximum length of a result as JSON. Some clients cut longer results."""
 _MOST_LISTED = 10
 """Maximum number of functions or differences in a result."""
 _LONGEST = 400
@@ -40,9 +43,9 @@ _MOST_LINES = 8
 _HIDING = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Matches characters that are shown as nothing, although they are letters or marks. They could hide a text."""
+"""Letters and marks that are invisible. An attacker could hide text with them."""
 _READ = 20_000
-"""Maximum number of characters of a text that are searched for secrets."""
+"""Maximum length of the part of a text that is searched for secrets. The rest is cut off."""
 _LONGEST_CODE = 3500
 _WORST_FIRST = ("failed", "not_run", "unverified", "verified")
 _VERDICTS = {
@@ -56,14 +59,16 @@ Result = dict[str, JSON]
 
 
 class Refusal(Exception):
-    """An error that the agent can fix by calling otherwise."""
+    """An error that the agent can avoid with a different call."""
 
     def __init__(self, code: str, message: str, then: str, nearby: Sequence[str] = ()) -> None:
-        """Args:
-        code: a code from docs/agents.md.
-        message: one sentence. It may quote only the agent's own arguments.
-        then: the next step.
-        nearby: names of functions with similar names.
+        """Describe the error for the agent.
+
+        Args:
+            code: a code from docs/agents.md.
+            message: one sentence. It may quote only the agent's own arguments.
+            then: the next step for the agent.
+            nearby: names of similar functions in the file.
         """
         super().__init__(message)
         self.result: Result = {"error": code, "message": shown(message), "next": then}
@@ -72,7 +77,7 @@ class Refusal(Exception):
 
 
 def shown(text: str, longest: int = _LONGEST, lines: int = _MOST_LINES) -> str:
-    """Return foreign text as agents get it: without secrets and invisible characters, and short."""
+    """Prepare foreign text for agents: mask secrets, escape invisible characters, and cut it if it is long."""
     text = text.rstrip("\n")
     whole = _HIDING.sub(
         lambda match: match[0].encode("unicode_escape").decode(), visible(without_secrets(text[:_READ]))
@@ -91,15 +96,15 @@ def judged(
     is_named: bool = True,
     counts: Mapping[str, int] | None = None,
 ) -> Result:
-    """Return the result for the examples of functions.
+    """Return the result for functions whose examples were checked.
 
     Args:
-        outcomes: the outcomes.
-        root: paths of targets are relative to this folder.
+        outcomes: the outcomes, one for each function.
+        root: the folder to which paths in the result are relative.
         python: the interpreter that ran the examples.
         then: the next step for each verdict.
-        is_named: True to list functions that are verified as well.
-        counts: further numbers.
+        is_named: True to list verified functions too.
+        counts: further numbers to include.
     """
     functions = [_function(each, root) for each in outcomes]
     result = _of_all(functions, outcomes, python, then, is_named=is_named, counts=counts)
@@ -109,19 +114,19 @@ def judged(
 
 @dataclass(slots=True)
 class ChangedSince:
-    """The results for what changed since a commit."""
+    """The outcomes for everything that changed since a commit."""
 
     checked: list[tuple[Outcome, ChangeResult]] = field(default_factory=list)
     others: list[Result] = field(default_factory=list)
-    """The parts of the result about whole files."""
+    """Entries about files as a whole, such as a file that does not parse."""
     without_examples: int = 0
-    """The number of changed functions without examples."""
+    """Number of changed functions without examples."""
     folders_left_out: int = 0
-    """The number of folders of which files were left out."""
+    """Number of folders in which some files were not read."""
 
 
 def since(found: ChangedSince, root: Path, python: Choice | None) -> Result:
-    """Return the result for what changed since a commit."""
+    """Return the result for everything that changed since a commit."""
     functions = [*(_changed(outcome, change, root) for outcome, change in found.checked), *found.others]
     outcomes = [outcome for outcome, _ in found.checked]
     counts = {"without_examples": found.without_examples, "folders_left_out": found.folders_left_out}
@@ -156,12 +161,15 @@ def _of_all(
 
 
 def of_file(file: Result, then: Mapping[str, str]) -> Result:
-    """Return the result for a file in which no example could run. `file` is what `of_path` returns."""
+    """Return the result for a file in which no example could run. `file` is the entry from `of_path`."""
     return {"verdict": file["verdict"], "next": then[str(file["verdict"])], "functions": [file]}
 
 
 def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
-    """Return the part of a result about a whole file. It is a failure, unless `kind` is `not_run`."""
+    """Return the entry for a file as a whole.
+
+    Its verdict is `failed`, except for the `kind` `not_run`, which is a verdict itself.
+    """
     verdict = kind if kind == "not_run" else "failed"
     failure: Result = {"kind": kind, "error": shown(why)}
     target = shown(below(root, path).as_posix(), _SHORT)
@@ -169,7 +177,7 @@ def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
 
 
 def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> Result:
-    """Return the result of a comparison."""
+    """Return the result of comparing two versions of a function."""
     verdict = "different" if found.differs else "same"
     differences: list[JSON] = [
         {"example": shown(each.call), "before": shown(each.there), "after": shown(each.here)}
@@ -183,7 +191,7 @@ def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> 
 
 
 def _fitted(result: Result, items: list[JSON], counts: dict[str, JSON]) -> Result:
-    """Drop the last `items` of a result until the result is short enough, and count them."""
+    """Remove entries from the end of `items` until the result is short enough. Count the removed entries."""
     listed, omitted = len(items), int(str(counts["omitted"]))
     while len(items) > 1 and len(compact(result)) > MOST:
         items.pop()
@@ -196,7 +204,7 @@ def _python(python: Choice) -> Result:
 
 
 def with_altered(result: Result, altered: Altered) -> Result:
-    """Add to the result for one function that HEAD has other examples."""
+    """Add a note to the result for one function if HEAD has other examples."""
     match result:
         case {"functions": [dict() as told]} if altered:
             then = f"{result['next']} {EXAMPLES_DIFFER}"
@@ -205,21 +213,24 @@ def with_altered(result: Result, altered: Altered) -> Result:
 
 
 def with_brief(result: Result, brief: dict[str, str]) -> Result:
-    """Add what an agent needs to write a function itself. The context is cut if the result would be too long."""
+    """Add everything that an agent needs to write the function itself. A long context is cut."""
     while brief["context"] and len(compact({**result, "brief": brief})) > MOST:
         brief["context"] = brief["context"][: len(brief["context"]) // 2]
     return {**result, "brief": {**brief}}
 
 
 def with_code(result: Result, code: str) -> Result:
-    """Add the code of a candidate, if it is short enough to be complete."""
+    """Add the code of a candidate, but only if the whole code fits."""
     added: Result = {**result, "code": shown(code, _LONGEST_CODE, _LONGEST_CODE)}
     is_whole = len(code) <= _LONGEST_CODE and len(compact(added)) <= MOST
     return added if is_whole else result
 
 
 def with_question(result: Result, call: str, choices: Sequence[str], answer: str | None) -> Result:
-    """Add the question which output of a call is right, and the user's answer to it. The first choice is the code's."""
+    """Ask the agent which output of a call is right, or add the user's answer.
+
+    The first choice is the output of the candidate.
+    """
     if answer is None:
         return {**result, "next": ASK, "question": {"example": call, "choices": [*choices]}}
     then = {choices[0]: ANSWERED_SAME, RAISES: ANSWERED_RAISES}.get(answer, ANSWERED_OTHER)
@@ -227,7 +238,7 @@ def with_question(result: Result, call: str, choices: Sequence[str], answer: str
 
 
 def verdict_of(outcome: Outcome) -> str:
-    """Return the verdict that agents get. A file that does not parse is a failure."""
+    """Return the verdict for an outcome. A file that does not parse counts as `failed`."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if outcome.status is Status.ERROR and failure is not None and failure.kind in UNPARSED:
         return "failed"
@@ -240,7 +251,7 @@ def _has_broken_example(outcome: Outcome) -> bool:
 
 
 def _changed(outcome: Outcome, change: ChangeResult, root: Path) -> Result:
-    """Return the part of a result about a function that changed. A failure that is not the change's is `unverified`."""
+    """Return the entry for a function that changed. A failure that existed before the change counts as `unverified`."""
     told = _function(outcome, root)
     if change.fails and verdict_of(outcome) != "failed":
         lost = change.lost[0]

@@ -1,7 +1,7 @@
-"""Speak the Model Context Protocol: JSON-RPC, one message a line, in both eras of the protocol.
+"""Speak the Model Context Protocol: JSON-RPC with one message on each line.
 
-Clients of the revisions in `HANDSHAKE` begin with `initialize`. Clients of the revision `STATELESS` name it in each
-request. This module imports little, because agents do not wait long for the list of tools.
+Clients of the revisions in `HANDSHAKE` begin with `initialize`. Clients of the later revision `STATELESS` name the
+revision in each request. This module imports little, because agents do not wait long for the list of tools.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/server
 
 _MOST_IN_BATCH = 50
 _ANSWER_SECONDS = 45.0
-"""Time for a user to answer a question. Agents end a call of a tool after a minute or two."""
+"""Seconds to wait for the user's answer to a question. Agents give up on a call after a minute or two."""
 
 _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = -32700, -32600, -32601, -32602, -32603, -32022
-"""Codes of errors."""
+"""Error codes of JSON-RPC and of the protocol."""
 
 Id: TypeAlias = "str | int"
 Object: TypeAlias = dict[str, Any]
@@ -44,28 +44,29 @@ class Caller(Protocol):
 
     @property
     def can_ask(self) -> bool:
-        """True if the client can ask its user."""
+        """True if the client can ask its user a question."""
 
     def report(self, progress: int, total: int, message: str) -> None:
-        """Report the progress of the call, if the client wants that."""
+        """Report progress, if the client has asked for it."""
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """Ask the user to choose. Return None without an answer, for example if the client cannot ask.
+        """Ask the user to choose one of `choices`. Return None if there is no answer.
 
-        A client that does not repeat its request in time cancels the call.
+        In the revision `STATELESS`, the client must repeat its request with the answer. If it does not, the call is
+        cancelled.
         """
 
 
 Call: TypeAlias = Callable[[str, Object, Caller], Awaitable[tuple[Object, bool]]]
-"""Carries out a call of a tool. Returns the result, and True if the result is an error."""
+"""Calls a tool. Returns the result, and True if the result is an error."""
 
 
 Offer: TypeAlias = Callable[[Object], list[Object]]
-"""Returns the definitions of the tools for a client that declares these settings."""
+"""Returns the definitions of the tools. The argument is the client's settings."""
 
 
 class InvalidRequest(Exception):
-    """A request that cannot be answered. It becomes an error of JSON-RPC."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -73,33 +74,35 @@ class InvalidRequest(Exception):
 
 
 class ToolCall:
-    """A call of a tool."""
+    """A call of a tool that is running."""
 
     task: asyncio.Task[None]
 
     def __init__(
         self, exchange: AgentExchange, number: Id, params: Object, *, is_stateless: bool, can_ask: bool
     ) -> None:
-        """Args:
-        exchange: sends messages to the client.
-        number: the id of the client's request.
-        params: the params of the request.
-        is_stateless: True if the request has the revision `STATELESS`.
-        can_ask: True if the client can ask the user.
+        """Create a call.
+
+        Args:
+            exchange: sends messages to the client.
+            number: the id of the client's request.
+            params: the params of the request.
+            is_stateless: True if the request has the revision `STATELESS`.
+            can_ask: True if the client can ask the user.
         """
         self._exchange, self._params, self.can_ask = exchange, params, can_ask
         self.number: Id | None = number
-        """None while the client need not be answered."""
+        """Id of the request to answer. None while the client has yet to repeat its request with the user's answer."""
         self.is_stateless = is_stateless
 
     def report(self, progress: int, total: int, message: str) -> None:
-        """As in `Caller`."""
+        """Report progress, as `Caller` specifies."""
         self._exchange.report(self._params, progress, total, message)
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """As in `Caller`. Only an answer that the user has accepted counts.
+        """Ask the user, as `Caller` specifies. An answer counts only if the user has accepted the form.
 
-        A client that repeats its request too late has the answer already.
+        If a client repeats its request after the timeout, the answer in this request is used.
         """
         if not self.can_ask:
             return None
@@ -113,19 +116,19 @@ class ToolCall:
         return _chosen(await self._exchange.ask(self, {"method": "elicitation/create", "params": params}), choices)
 
     def repeats(self, params: Object) -> bool:
-        """Return whether other params ask for the same call."""
+        """Return whether a request with these `params` repeats this call."""
         return all(self._params.get(name) == params.get(name) for name in ("name", "arguments"))
 
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A request to the client that has no result yet."""
+    """A question to the client that is not answered yet."""
 
     call: ToolCall
     answer: asyncio.Future[Any]
 
     def take(self, result: Any) -> None:
-        """Take the result, unless there is one."""
+        """Store the answer. A second answer is ignored."""
         if not self.answer.done():
             self.answer.set_result(result)
 
@@ -134,24 +137,26 @@ class AgentExchange:
     """Answers the messages of one client."""
 
     def __init__(self, send: Callable[[bytes], None], offer: Offer, call: Call) -> None:
-        """Args:
-        send: writes a line to the client.
-        offer: receives the client's settings, first none.
-        call: carries out a call.
+        """Create the exchange with one client.
+
+        Args:
+            send: writes a line to the client.
+            offer: returns the definitions of the tools.
+            call: calls a tool.
         """
         self._send, self._offer, self._call = send, offer, call
         self._tools = _by_name(offer({}))
         self._capabilities: Any = None
-        """The client's capabilities, as it has named them in `initialize`."""
+        """The client's capabilities, from `initialize`."""
         self._running: dict[Id | None, ToolCall] = {}
-        """The calls that the client waits for, by the ids of their requests."""
+        """Calls that the client waits for, by the id of their request."""
         self._tasks: set[asyncio.Task[None]] = set()
-        """All calls."""
+        """Tasks of all calls, including calls that wait for the user's answer."""
         self._asked: dict[str, OpenQuestion] = {}
         self._numbers = count(1)
 
     def receive(self, line: bytes) -> None:
-        """Handle one line. Calls of tools go on in tasks of their own, and everything else is answered at once."""
+        """Handle one line. Each call of a tool runs in a task, and all other requests are answered at once."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -165,20 +170,21 @@ class AgentExchange:
             self._handle(each)
 
     def too_long(self) -> None:
-        """Refuse a line that is too long to read."""
+        """Answer a line that was too long to read with an error."""
         self._refuse(None, InvalidRequest(_REQUEST, "The message is too long."))
 
     async def close(self) -> None:
-        """Cancel all calls, and wait until they have ended."""
+        """Cancel all calls, and wait for their end."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def ask(self, call: ToolCall, request: Object) -> Any:
-        """Send a request to the client. Return its result; None if there is none.
+        """Send a question to the client. Return the answer, or None.
 
-        A client of the revision `STATELESS` gets the request as answer to its own, which it repeats with the result.
+        In the revision `STATELESS`, the question is sent as the answer to the client's request. The client then repeats
+        the request with the user's answer.
         """
         key = f"question-{next(self._numbers)}"
         answer = asyncio.get_running_loop().create_future()
@@ -206,7 +212,10 @@ class AgentExchange:
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
     def _resume(self, number: Id, params: Object) -> bool:
-        """Continue a call that the client repeats with the result of a request. Return False if none waits for it."""
+        """Continue a call that the client repeats with the user's answer.
+
+        Return False if no call waits for an answer.
+        """
         key, answers = params.get("requestState"), params.get("inputResponses")
         question = self._asked.get(key) if isinstance(key, str) else None
         if question is None or question.call.number is not None or not question.call.repeats(params):
@@ -217,7 +226,10 @@ class AgentExchange:
         return True
 
     def _take(self, key: str, result: Any) -> None:
-        """Take the result of a request. It may come too late, or not be the way for a client of `STATELESS`."""
+        """Store the answer to a question.
+
+        Ignore a late answer, and an answer from a client that must repeat its request instead.
+        """
         question = self._asked.get(key)
         if question is not None and not question.call.is_stateless:
             question.take(result)
@@ -233,13 +245,13 @@ class AgentExchange:
                 except InvalidRequest as error:
                     self._refuse(number, error)
             case {"method": str()} if "id" not in message:
-                pass  # another notification
+                pass  # other notifications are ignored
             case {"id": str() as key, "result": result}:
                 self._take(key, result)
             case {"id": str() as key, "error": _}:
                 self._take(key, None)
             case {"result": _} | {"error": _}:
-                pass  # it answers no request of the server
+                pass  # an answer, but not to an open question
             case _:
                 known = message.get("id") if isinstance(message, dict) else None
                 is_id = isinstance(known, str | int) and not isinstance(known, bool)
@@ -272,7 +284,7 @@ class AgentExchange:
         self._write({"id": number, "result": {**result, **(_COMPLETE if is_stateless else {})}})
 
     def _begin(self, number: Id, params: Object, *, is_stateless: bool) -> None:
-        """Start a call of a tool.
+        """Start a call of a tool in a task.
 
         Raises:
             InvalidRequest: the tool is unknown.
@@ -284,7 +296,7 @@ class AgentExchange:
             raise InvalidRequest(_PARAMS, "This tool is unknown.")
         try:
             arguments = _fitting(params.get("arguments"), tool["inputSchema"])
-        except ValueError as error:  # the model can correct it, but not an error of JSON-RPC
+        except ValueError as error:  # no JSON-RPC error, because models would not see it
             refusal = {"error": "invalid_arguments", "message": str(error), "next": CORRECT_ARGUMENTS}
             self._write({"id": number, "result": _result(refusal, is_error=True, is_stateless=is_stateless)})
             return
@@ -309,11 +321,11 @@ class AgentExchange:
             told: Object = {"error": {"code": _INTERNAL, "message": "AdaCoder failed. Its log has the reason."}}
         else:
             told = {"result": _result(found, is_error=is_error, is_stateless=call.is_stateless)}
-        if call.number is not None:  # else the client has not repeated the call with an answer
+        if call.number is not None:  # otherwise the client never repeated its request with an answer
             self._write({"id": call.number, **told})
 
     def report(self, params: Object, progress: int, total: int, message: str) -> None:
-        """Report the progress of a request with these `params`, if the client wants that."""
+        """Send a progress notification if the `params` of the request ask for it."""
         match params:
             case {"_meta": {"progressToken": str() | int() as token}}:
                 told = {"progressToken": token, "progress": progress, "total": total, "message": message}
@@ -328,7 +340,7 @@ class AgentExchange:
 
 
 def compact(value: object) -> str:
-    """Return a value as JSON without blanks."""
+    """Return a value as JSON without white space."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -346,7 +358,7 @@ def _chosen(answer: Any, choices: Sequence[str]) -> str | None:
 
 
 def _can_ask(capabilities: Any) -> bool:
-    """Return whether a client with these capabilities can ask the user to fill in a form."""
+    """Return whether a client with these capabilities can show the user a form."""
     match capabilities:
         case {"elicitation": dict() as kinds}:
             return "form" in kinds or not kinds
@@ -358,7 +370,7 @@ def _by_name(tools: list[Object]) -> dict[str, Object]:
 
 
 def _declared(capabilities: Any) -> Object:
-    """Return the settings that a client declares in `initialize`."""
+    """Return the settings that a client sends in `initialize`."""
     match capabilities:
         case {"experimental": {"adacoder": {"settings": settings}}}:
             if isinstance(settings, dict):
@@ -368,10 +380,10 @@ def _declared(capabilities: Any) -> Object:
 
 
 def _is_stateless(params: Object) -> bool:
-    """Return whether a request names the revision `STATELESS`.
+    """Return whether a request has the revision `STATELESS`.
 
     Raises:
-        InvalidRequest: it names another revision.
+        InvalidRequest: the request has another revision.
     """
     meta = params.get("_meta")
     wanted = meta.get(_VERSION) if isinstance(meta, dict) else None
@@ -382,9 +394,9 @@ def _is_stateless(params: Object) -> bool:
 
 
 def _fitting(arguments: object, schema: Object) -> Object:
-    """Return the arguments of a call. Null and empty ones count as missing, because some models fill in all arguments.
+    """Check and return the arguments of a call, which are all strings.
 
-    All arguments of all tools are texts.
+    Null and empty arguments count as missing, because some models fill in every argument.
 
     Raises:
         ValueError: the arguments do not fit the schema.

@@ -1,6 +1,7 @@
-"""The tools: their names, schemas and words. All of them are constants, so that no text of a repository gets in.
+"""Define the tools: their names, schemas and descriptions.
 
-This module imports no other module of AdaCoder, because agents wait for the list of tools.
+All of these are constants, so no text of a repository can get into them. This module imports nothing from AdaCoder,
+because agents wait for the list of tools.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _QUESTION = {
 
 
 def _result(*verdicts: str, **more: object) -> dict[str, Any]:
-    """Return the schema of a result or of an error. Only `next` is in both."""
+    """Return the schema of a tool's result, which may also be an error. Both have the member `next`."""
     return {
         "type": "object",
         "properties": {
@@ -95,7 +96,7 @@ def _tool(
     writes: bool = False,
     **more: object,
 ) -> dict[str, Any]:
-    """Return the definition of a tool. `needs` has the names of the required arguments, `more` the other ones."""
+    """Return the definition of a tool. `needs` names the required arguments, and `more` has the optional arguments."""
     known = {"path": _PATH, "name": _NAME, "code": _CODE}
     return {
         "name": named,
@@ -178,11 +179,14 @@ TOOLS = [
         candidate={"type": "string", "description": "The candidate of a result of verify_candidate or generate."},
     ),
 ]
-"""The definitions of all tools, as `tools/list` returns them."""
+"""Definitions of all tools, in the form of `tools/list`."""
 
 
 def offered(*, read_only: bool, is_open: bool) -> list[dict[str, Any]]:
-    """Return the definitions of the tools to offer. `is_open` is True if a model may be outside of the network."""
+    """Return the definitions of the tools to offer.
+
+    `is_open` is True if the model may run outside of the local network.
+    """
     tools = [each for each in TOOLS if not (read_only and each["name"] == WRITES)]
     hints = {each["name"]: {**each["annotations"], "openWorldHint": is_open} for each in tools}
     return [{**each, "annotations": hints[each["name"]]} if each["name"] == "generate" else each for each in tools]

@@ -1,4 +1,4 @@
-"""Find the files that an agent names. Only files below one folder may be named."""
+"""Open the files that an agent names, but only files below one folder."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ log = getLogger(__name__)
 
 _PYTHON = frozenset({"", ".py", ".pyw"})
 _MOST_NOTICES = 100
-"""Maximum number of notices that are remembered, so that each is logged once."""
+"""Maximum number of warnings that are remembered, so that each is logged only once."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """A file that an agent has named."""
+    """A file that the agent has named."""
 
     file: SourceFile
     folder: Path
-    """The workspace of the file."""
+    """The folder of the file's project."""
     settings: Settings
 
     @property
@@ -42,7 +42,7 @@ class OpenFile:
         """Return the docstring of the function or class `name`.
 
         Raises:
-            Refusal: there is none.
+            Refusal: the function or class does not exist, or has no docstring.
         """
         try:
             return documented_at(self.file.text, self.file.path, self.folder, None, name)
@@ -57,25 +57,28 @@ class OpenFile:
 
 
 class Workplace:
-    """The folder in which an agent works, with the settings that its user has chosen."""
+    """The folder in which an agent works, and the settings for it."""
 
     def __init__(self, root: Path, *values: Mapping[str, object]) -> None:
-        """`root` must be a real path. `values` are settings that override the project's. The last ones win."""
+        """Set the folder to `root`, which must be a real path.
+
+        `values` are settings that override the project's settings. Later values override earlier values.
+        """
         self.root = root
         self._values = values
-        self._notice = lru_cache(_MOST_NOTICES)(log.warning)  # each call reads the settings again
+        self._notice = lru_cache(_MOST_NOTICES)(log.warning)  # each call repeats the warnings
 
     def open(self, path: str) -> OpenFile:
         """Read a Python file.
 
         Raises:
-            Refusal: the path leads out of the root, or is private, or is not a Python file.
+            Refusal: the path is outside of the root, is private, or is not a Python file.
         """
         real = self.inside(path)
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
-            # This resolves no links, so the file cannot be exchanged for one outside of the root.
+            # No link is followed here, so a file cannot be replaced by a link to the outside.
             file = decoded(real, self._access().read(real, most=LONGEST))
         except (AccessDenied, TargetError, OSError):
             message = f"'{path}' is not a readable file with Python text."
@@ -87,7 +90,7 @@ class Workplace:
         """Return the real path of a file or folder that may be read.
 
         Raises:
-            Refusal: it may not be read.
+            Refusal: the agent may not read it.
         """
         try:
             real = Path(os.path.realpath(self.root / path))

@@ -1,4 +1,4 @@
-"""Parse the address of a model server, and decide whether prompts and API keys may be sent there."""
+"""Parse the address of a model server, and decide whether prompts and API keys may be sent to it."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ _HOME = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a model server."""
+    """Address of a model server."""
 
     url: str
-    """Scheme, host, port and optional path, such as `http://127.0.0.1:11434`."""
+    """URL such as `http://127.0.0.1:11434`, with an optional path."""
     loopback: bool
-    """True if the server is on this machine. Then no proxy is used."""
+    """True if the server is on this machine, so that no proxy is used."""
     named: bool
     """True if the user gave the address. False for Ollama's default address."""
 
     @property
     def may_have_key(self) -> bool:
-        """True if an API key may be sent there.
+        """True if an API key may be sent to the server.
 
-        The user must have named the server, and the connection must be encrypted unless it stays on this machine.
+        The user must have given the address. The connection must be encrypted, or stay on this machine.
         """
         return self.named and (self.loopback or self.url.startswith("https:"))
 
     @property
     def on_windows(self) -> bool:
-        """True if the server runs on Windows, and AdaCoder in WSL."""
+        """True if AdaCoder runs in WSL and the server runs on Windows."""
         return self.loopback and not self.named and urlsplit(self.url).hostname != "127.0.0.1"
 
     async def is_private(self) -> bool:
-        """Return whether all IP addresses of the host belong to this machine or to a private network.
+        """Return whether all IP addresses of the host are on this machine or in a private network.
 
-        This may query name servers, but does not contact the host.
+        This may query name servers, but sends nothing to the host itself.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
         """
         parts = urlsplit(self.url)
-        with suppress(ValueError):  # The host is a name, not an IP address.
+        with suppress(ValueError):  # the host is a name, not an IP address
             return _is_home(str(ipaddress.ip_address(parts.hostname or "")))
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(parts.hostname, parts.port, type=socket.SOCK_STREAM)
@@ -72,7 +72,7 @@ class Address:
 
 
 async def require_private(place: Address, kind: Kind, seconds: float) -> None:
-    """Raise an error unless `place` is on this machine or in a private network.
+    """Raise an error unless `place` is in a private network or on this machine.
 
     Raises:
         LeavesNetwork: the host is elsewhere.
@@ -90,9 +90,9 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 def address(host: str | None) -> Address:
     """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default.
 
-    In WSL, the default is a server on Windows if none listens in WSL. `host` has the format of `OLLAMA_HOST`. Blanks
-    and quotes around it are ignored. The default port is 11434 without a scheme, 80 after `http://` and 443 after
-    `https://`. An address for listening, such as `0.0.0.0`, means this machine.
+    `host` has the format of `OLLAMA_HOST`. The default port is 11434 without a scheme, 80 after `http://` and 443 after
+    `https://`. An address for listening, such as `0.0.0.0`, means this machine. In WSL, the default is a server on
+    Windows if none runs in WSL.
 
     Raises:
         BadHost: the text is not an address.
@@ -107,10 +107,9 @@ def address(host: str | None) -> Address:
 
 
 def base_url(written: str | None) -> Address:
-    """Return the address of an OpenAI-compatible server, with its path. Most servers have the path `/v1`.
+    """Parse the address of an OpenAI-compatible server, usually with the path `/v1`.
 
-    Blanks and quotes around the address are ignored. The default scheme is `http`. The default port is 80 for `http`
-    and 443 for `https`.
+    The default scheme is `http`. The default port is 80 for `http` and 443 for `https`.
 
     Raises:
         NoBaseUrl: `written` is None or empty.
@@ -126,7 +125,7 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Parse an address, or raise ValueError. Its port is `bare_port` if the text has neither a scheme nor a port."""
+    """Parse an address. If it has neither a scheme nor a port, use `bare_port`. Raise ValueError if it is invalid."""
     scheme, separator, rest = written.partition("://")
     if not separator:
         scheme, rest = "http", written
@@ -141,7 +140,6 @@ def _read(written: str, bare_port: int) -> Address:
 
 
 def _bracketed(rest: str) -> str:
-    """Put brackets around a bare IPv6 address."""
     try:
         return f"[{ipaddress.IPv6Address(rest)}]"
     except ValueError:
@@ -149,7 +147,10 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """Return a host's name as URLs need it, and whether it is this machine. Raise ValueError for an invalid name."""
+    """Return a host's name as URLs write it, and whether it is this machine.
+
+    Raise ValueError if the name is invalid.
+    """
     try:
         ip = ipaddress.ip_address(name)
     except ValueError:
@@ -162,7 +163,7 @@ def _machine(name: str) -> tuple[str, bool]:
 
 
 def _is_home(number: str) -> bool:
-    """Return whether an IP address belongs to this machine or to a private network."""
+    """Return whether an IP address is in a private network or on this machine."""
     ip = ipaddress.ip_address(number)
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped

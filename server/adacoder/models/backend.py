@@ -1,4 +1,4 @@
-"""Base classes of backends. A backend opens one kind of models by name, and examines them for `adacoder doctor`."""
+"""Base classes of backends. A backend opens models of one kind, and examines them for `adacoder doctor`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from adacoder.settings import Settings
 T = TypeVar("T")
 
 _PATIENCE = 15.0
-"""Timeout in seconds for an answer that needs no loaded model."""
+"""Timeout for an answer that needs no loaded model, in seconds."""
 _MEASURING = 120.0
-"""Timeout in seconds for loading and measuring a model."""
+"""Timeout for loading and measuring a model, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Data about models that outlives a request. The code that starts the requests owns this object."""
+    """Data about models that several requests share."""
 
     leases: Leases = field(default_factory=Leases)
     calibrations: defaultdict[Hashable, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
-    """Calibrations by server and model."""
+    """Statistics on token counts and speed, by server and model."""
     seconds_a_call: dict[str, float] = field(default_factory=dict)
-    """Mean seconds per call in each model's last request, by model id."""
+    """Mean duration of a model call in the last request, in seconds, by model id."""
 
     def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
         """Record the mean duration of a request's model calls."""
@@ -49,9 +49,9 @@ class Session:
             self.seconds_a_call[model] = sum(seconds) / len(seconds)
 
     def announced(self, strategy: str, calls: int, model: str | None) -> str:
-        """Return a sentence for the user with the maximum number of model calls in a request.
+        """Return a message with the maximum number of model calls in a request.
 
-        It includes their expected duration if an earlier request has used the model.
+        If the model's speed is known from an earlier request, the message includes the expected duration.
         """
         text = f"{strategy} asks the model at most {counted(calls, 'time')}"
         seconds = self.seconds_a_call.get(model or "")
@@ -59,20 +59,20 @@ class Session:
 
 
 class Backend(ABC):
-    """Opens and examines models of one kind. An instance serves one request or one run of `adacoder doctor`."""
+    """Opens and examines models of one kind. Create a new instance for each request or examination."""
 
     slots = 1
-    """Number of requests that a server of this kind handles in parallel without slowing down."""
+    """Number of requests that a server of this kind can handle in parallel without slowing down."""
 
     def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
-        """`on_wait` is called with the reason for each wait."""
+        """`on_wait` is called with a reason when a request has to wait."""
         self.settings = settings
         self.session = session
         self.on_wait = on_wait
 
     @abstractmethod
     async def open_model(self, name: str) -> ChatModel:
-        """Open the model `name`, or the model that this backend prefers if `name` is empty.
+        """Open the model `name`, or a default model if `name` is empty.
 
         Raises:
             ModelError: the model cannot be opened. Some backends notice only at the first call that a model is missing.
@@ -85,18 +85,18 @@ class Backend(ABC):
         Args:
             name: as in `open_model`.
             how: how the model was chosen, such as "as named". The findings repeat it.
-            probes_speed: True if the caller measures the model's speed afterwards. Measuring loads the model.
+            probes_speed: True if the caller measures the model's speed afterwards, which loads the model.
         """
 
 
 class ServedBackend(Backend):
-    """Backend for models that are served over HTTP."""
+    """Backend for models on an HTTP server."""
 
     kind: Kind
     prefix: str
     """First part of a model id, such as `ollama`."""
     reload_advice = ""
-    """Advice for a user whose loaded model did not answer and was unloaded; empty if there is none."""
+    """Advice if a loaded model did not answer and had to be unloaded; empty for none."""
 
     @property
     def deadlines(self) -> Deadlines:
@@ -105,7 +105,7 @@ class ServedBackend(Backend):
         return Deadlines(first=settings.first_token_timeout, next=settings.token_timeout, whole=settings.reply_timeout)
 
     def served(self, server: Server, model: str) -> ServedModel:
-        """Return the ChatModel for `model` on `server`."""
+        """Return the chat model for `model` on `server`."""
         return ServedModel(
             server,
             model,
@@ -117,15 +117,15 @@ class ServedBackend(Backend):
         )
 
     async def require_home(self, place: Address) -> None:
-        """Raise a ModelError if `place` is outside the user's network and the settings do not allow this."""
+        """Raise a ModelError if `place` is outside of private networks and the settings forbid this."""
         if not self.settings.allow_cloud:
             await require_private(place, self.kind, self.deadlines.connect)
 
     async def soon(self, answer: Awaitable[T], url: str) -> T:
-        """Await `answer` with a short timeout. It must be an answer that needs no loaded model.
+        """Wait a short time for `answer`, which must not need a loaded model.
 
         Raises:
-            NotRunning: the answer did not come in time.
+            NotRunning: no answer came in time.
         """
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -134,7 +134,7 @@ class ServedBackend(Backend):
             raise NotRunning(url, self.kind) from None
 
     async def measure(self, name: str) -> Finding:
-        """Measure a model's speed. This loads the model and lets it write some tokens."""
+        """Measure a model's speed. This loads the model."""
         model_id = f"{self.prefix}:{name}"
         finding = partial(Finding, "Speed", model=model_id)
         self.on_wait(f"measuring {model_id}")
@@ -166,6 +166,6 @@ class ServedBackend(Backend):
         return finding(True, speed.pace, await self.speed_advice(name, speed))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Return the advice for a model of this speed; empty if there is none."""
+        """Return advice about a slow model, or an empty text."""
         del name
         return Text("A smaller model is faster: choose one with ", MODEL, ".") if speed.is_slow else ""

@@ -1,6 +1,6 @@
-"""Open models by their id: `ollama:qwen2.5-coder:7b` (`ollama:` may be omitted), `openai:MODEL` or `replay:PATH`.
+"""Open models by their id: `ollama:qwen2.5-coder:7b` (`ollama:` is optional), `openai:MODEL` or `replay:PATH`.
 
-To add a kind of backend, define a `Backend` in a new file of this folder, and add it to `BACKENDS`.
+To add a kind of model, define a `Backend` in a new module of this package, and add it to `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from adacoder.models.replay_backend import ReplayBackend
 from adacoder.settings import Settings
 
 OpenModel: TypeAlias = "Callable[[str | None, Settings, Session, OnWait, About | None], Awaitable[ChatModel]]"
-"""Signature of `open_model`."""
+"""Type of `open_model`."""
 
 
 async def open_model(
     model_id: str | None, settings: Settings, session: Session, on_wait: OnWait, about: About | None = None
 ) -> ChatModel:
-    """Open the model with this id, or the best installed code model if there is none.
+    """Open the model with this id. Without an id, open the best installed code model.
 
-    If `settings.record` is set, the conversation is recorded together with `about`. `on_wait` is called with the reason
-    for each wait.
+    With the setting `record`, the conversation is recorded together with `about`. `on_wait` is called with a reason
+    when the request has to wait.
 
     Raises:
         ModelError: the model cannot be opened. Some backends notice only at the first call that a model is missing.
@@ -51,16 +51,16 @@ async def open_model(
 
 
 def kind_and_name(model_id: str | None) -> tuple[str, str]:
-    """Split a model id into its kind, a key of `BACKENDS`, and the rest, which may be empty."""
+    """Split a model id into its kind and the model's name, which may be empty."""
     kind, _, name = (model_id or "").partition(":")
     return (kind, name) if kind in BACKENDS else ("ollama", model_id or "")
 
 
 def _redaction(settings: Settings, about: About | None) -> Redaction:
-    """Return the redaction of names and paths that identify this machine, its user and its servers."""
+    """Return the redaction that removes names of this machine, its user and its servers from recordings."""
     servers: list[str] = []
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
-        with suppress(ModelError):  # An invalid address is reported when it is needed.
+        with suppress(ModelError):  # an invalid address is reported when it is used
             servers.append(read(written).url)
     return Redaction.here(None if about is None else about.workspace, servers)
 
@@ -70,4 +70,4 @@ BACKENDS: Mapping[str, type[Backend]] = {
     "openai": OpenAIBackend,
     "replay": ReplayBackend,
 }
-"""Backends by the first part of their model ids, up to the colon."""
+"""Backends by the kind in a model id."""

@@ -1,4 +1,4 @@
-"""Protocols of models, and the queues of requests that wait for a model."""
+"""Protocols of models, and the queue of requests for a model."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""A callback that gets the reply so far whenever more text arrives. True ends the reply (`Ended.STOPPED_EARLY`)."""
+"""Function that gets the growing reply, and returns True to end it early."""
 OnWait = Callable[[str], None]
-"""A callback that gets the reason for a wait, such as `waiting for the model, 1 ahead`."""
+"""Function that gets the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling parameters of one request."""
+    """Sampling parameters of one model call."""
 
     temperature: float | None = None
-    """None means the temperature in the settings."""
+    """Temperature; None for the value in the settings."""
     top_p: float | None = None
-    """None means the server's default."""
+    """Nucleus sampling threshold; None for the server's default."""
 
 
 def never(text: str) -> bool:
-    """Return False, so that no reply is ended early. This is the default of `Ask.enough`."""
+    """Never end a reply early. This is the default of `Ask.enough`."""
     del text
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One call of a model: the messages, and the limits of its reply."""
+    """One call of a model: messages, and limits of the reply."""
 
     messages: tuple[Message, ...]
     _: KW_ONLY
     max_tokens: int
     enough: Enough = never
     stop: tuple[str, ...] = ()
-    """Texts that end the reply. The reply does not include them."""
+    """Stop sequences. They are not part of the reply."""
     sampling: Sampling = Sampling()
 
     @property
     def text(self) -> str:
-        """The texts of all messages, joined by line breaks."""
+        """All messages as one text."""
         return "\n".join(message.content for message in self.messages)
 
 
 class Answering(Protocol):
-    """The part of a model that agents use."""
+    """The methods of a model that agents use."""
 
     @property
     def name(self) -> str | None:
-        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`; None if no call has needed a model yet."""
+        """Model id, such as `ollama:qwen2.5-coder:7b`. It may be None before the first call."""
         ...
 
     async def window(self) -> Window:
-        """Return the model's context window, which also estimates the size of texts. It is fixed during a request.
+        """Return the model's context window. It stays the same during a request.
 
         Raises:
             ModelError: the model may not be used, or does not exist.
@@ -68,7 +68,7 @@ class Answering(Protocol):
         ...
 
     async def reply(self, ask: Ask) -> Reply:
-        """Answer `ask`.
+        """Return the model's reply to `ask`.
 
         Raises:
             ModelError: the model gave no complete reply.
@@ -77,16 +77,16 @@ class Answering(Protocol):
 
 
 class ChatModel(Answering, Protocol):
-    """One model, opened for one request. Use it in one event loop only."""
+    """A model that was opened for one request. Use it in one event loop only."""
 
     @property
     def name(self) -> str:
-        """Model id as a user writes it, such as `ollama:qwen2.5-coder:7b`."""
+        """Model id, such as `ollama:qwen2.5-coder:7b`."""
         ...
 
     @property
     def lease_key(self) -> Hashable:
-        """Key for `Leases.lease`. Requests with equal keys wait for each other."""
+        """Key for `Leases.lease`. Requests with equal keys share a queue."""
         ...
 
     async def close(self) -> None:
@@ -95,23 +95,22 @@ class ChatModel(Answering, Protocol):
 
 
 class Leases:
-    """Queues that limit how many requests use a model at a time.
+    """Queues of requests that wait for a model.
 
-    A request holds a model from its first call to its last. If a server alternated between two requests, it would lose
-    the cached beginning of the prompt at each change.
+    A request keeps its model until the request ends. If two requests took turns, the server would lose its prompt cache
+    at each change.
     """
 
     def __init__(self, places: int = 1) -> None:
-        """`places` is the number of requests that may hold a model at a time. The server needs as many slots."""
+        """`places` is the number of requests that may use a model in parallel. The server needs as many slots."""
         self._places = places
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
     @asynccontextmanager
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
-        """Hold the model `key` inside the `async with` block.
+        """Use the model `key` inside the `async with` block. Requests get it in the order of their calls.
 
-        Requests get the model in the order of their calls. While this request waits, `on_wait` gets a text such as
-        `waiting for the model, 1 ahead` whenever the number changes. The wait can be cancelled.
+        During a wait, `on_wait` gets a message such as `waiting for the model, 1 ahead` whenever the number changes.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

@@ -20,53 +20,52 @@ from adacoder.models.openai import OpenAIServer
 from adacoder.models.server import Deadlines, Facts, Running
 
 _CODER = re.compile(r"code|codestral|devstral")
-"""Matches the name of a model family that is made for code."""
+"""Matches the name of a model family for code."""
 
 _MEMORY_SHARE = 2 / 3
-"""Share of this machine's memory that a default model may take. The rest is for its window, the editor and the system.
-A GPU that shares this memory can usually use about the same share."""
+"""Share of this machine's memory that a default model may use. The rest is for its context window, the editor and the
+system."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
 """Bytes per parameter with Ollama's usual quantization."""
 _AT_ONCE = 4
-"""Maximum number of models whose properties are requested in parallel."""
+"""Maximum number of models to describe in parallel."""
 _MOST_MODELS = 500
-"""Maximum number of models in a listing. Ollama lists the most recently changed models first."""
+"""Maximum number of models in a list. Ollama lists recently changed models first."""
 _MOST_ASKED = 50
-"""Maximum number of models to look up in the search for a default model."""
+"""Maximum number of models to look up for a default model."""
 _ASKING = 20.0
-"""Timeout in seconds for describing all models."""
+"""Timeout for describing all models, in seconds."""
 _LONGEST_NAME = 1000
-"""Maximum length of a name from a server. Models with longer names, or with line breaks in them, are ignored."""
+"""Maximum length of a model name. Models with longer names, or with line breaks in the name, are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model that a server has installed."""
+    """A model that is installed on a server."""
 
     name: str
-    """Name on its server, such as `qwen2.5-coder:7b`."""
+    """Name on the server, such as `qwen2.5-coder:7b`."""
     billions: float
-    """Size in billions of parameters; 0.0 if unknown."""
+    """Billions of parameters; 0.0 if unknown."""
     cloud: bool = False
-    """True if it runs on another machine."""
+    """True if the model runs on another machine."""
     size: int = 0
-    """Bytes on disk; 0 if unknown. In memory, the model needs at least as much."""
+    """Bytes on disk; 0 if unknown. The model needs at least as much memory."""
     quantization: str = ""
     """Quantization, such as `Q4_K_M`; empty if unknown."""
     fits: bool | None = None
-    """True if this machine has enough memory for a default model of this size. None if this is unknown, or if the model
-    runs elsewhere."""
+    """True if this machine has enough memory for the model. None if unknown, or if the model runs elsewhere."""
 
     @property
     def is_too_large(self) -> bool:
-        """True if the model takes more of this machine's memory than a default model may."""
+        """True if this machine has too little memory for the model."""
         return self.fits is False
 
     @property
     def parameters(self) -> str:
-        """Size as people name it, such as `630M` or `7.6B`; empty if unknown."""
+        """Size such as `630M` or `7.6B`; empty if unknown."""
         millions = round(1000 * self.billions)
         if millions < 1000:
             return f"{millions}M" if millions else ""
@@ -74,24 +73,24 @@ class InstalledModel:
 
     @property
     def is_coder(self) -> bool:
-        """True if the name shows that the model is made for code."""
+        """True if the name says that the model is made for code."""
         return _CODER.search(family_and_tag(self.name)[0]) is not None
 
     @property
     def chats(self) -> bool:
-        """True unless the name shows that the model does not follow instructions."""
+        """False if the name says that the model does not follow instructions."""
         return may_chat(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An installed model with its properties and state."""
+    """An installed model with its properties and its load state."""
 
     model: InstalledModel
     facts: Facts | None
-    """The model's properties; None if the server does not report them."""
+    """Properties of the model; None if the server does not report them."""
     running: Running | None
-    """The state of the loaded model. None if it is not loaded, or if the server does not report this."""
+    """State of the loaded model. None if it is not loaded, or if the server does not say."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
@@ -99,14 +98,14 @@ T = TypeVar("T")
 
 
 class Listing(tuple[T, ...]):
-    """A list of a server's models, limited to `_MOST_MODELS`."""
+    """The models of a server, at most `_MOST_MODELS`."""
 
     others: int = 0
     """Number of models that are left out of the list."""
 
 
 async def installed(host: str | None) -> Listing[InstalledModel]:
-    """List the models of the server at `host`, most recently changed first.
+    """List the models of the Ollama server at `host`, most recently changed first.
 
     Raises:
         ModelError: no server answers there.
@@ -130,7 +129,7 @@ async def served(url: str) -> Listing[InstalledModel]:
 
 
 async def described(host: str | None) -> Listing[Described]:
-    """List the same models as `installed`, with the properties and the load state of each.
+    """List the models of the Ollama server at `host` with their properties and load states.
 
     Raises:
         ModelError: no server answers there.
@@ -145,7 +144,7 @@ async def described(host: str | None) -> Listing[Described]:
                     async with asyncio.timeout_at(due):
                         return await server.facts(name)
                 except (ModelError, TimeoutError):
-                    return None  # The other models can still be described.
+                    return None  # other models can still be described
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
         listing = Listing(
@@ -156,7 +155,7 @@ async def described(host: str | None) -> Listing[Described]:
 
 
 async def facts(host: str | None, model: str) -> Facts:
-    """Return the properties of a model of the server at `host`.
+    """Return the properties of a model on the Ollama server at `host`.
 
     Raises:
         ModelMissing: the server does not have the model.
@@ -167,7 +166,7 @@ async def facts(host: str | None, model: str) -> Facts:
 
 
 async def running(host: str | None) -> tuple[Running, ...] | None:
-    """Return the loaded models of the server at `host`, or None if the server does not report them.
+    """Return the loaded models of the Ollama server at `host`, or None if the server does not report them.
 
     Raises:
         ModelError: no server answers there.
@@ -177,7 +176,7 @@ async def running(host: str | None) -> tuple[Running, ...] | None:
 
 
 async def version(host: str | None) -> str:
-    """Return the version of the server at `host`, such as `0.24.0`.
+    """Return the version of the Ollama server at `host`, such as `0.24.0`.
 
     Raises:
         ModelError: no server answers there.
@@ -187,9 +186,9 @@ async def version(host: str | None) -> str:
 
 
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
-    """Return the best code model of the server at `host`; None if no model is suitable.
+    """Return the best code model of the Ollama server at `host`, or None if none is suitable.
 
-    It is the first model in the order of `rank` that is local and answers chats, according to the server.
+    The model must be local, and the server must say that it can chat. See `rank` for the order.
 
     Raises:
         ModelError: no server answers there.
@@ -203,10 +202,10 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 
 
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
-    """Return the models that may be used by default, best first. Cloud models and base models are left out.
+    """Sort the models that may be used by default, best first. Cloud models and base models are left out.
 
-    Models made for code come first. Within both groups, larger models come first, and models of equal size keep their
-    order. Models that are too large for this machine come last, smallest first.
+    Models for code come first, and larger models come before smaller ones. Models that need too much memory come last,
+    smallest first.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=_order)
@@ -224,15 +223,18 @@ def find(name: str, models: Iterable[Named]) -> Named | None:
 
 
 def memory() -> int | None:
-    """Return the bytes of this machine's memory, or None if the system does not report them."""
+    """Return the size of this machine's memory in bytes, or None if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and not all systems know these names.
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf, and some systems do not know these names
         return None
 
 
 def fits(size: int, most: int | None) -> bool | None:
-    """Return whether a model of `size` bytes leaves room in `most` bytes of memory; None if `most` is unknown."""
+    """Return whether a model of `size` bytes is small enough for `most` bytes of memory.
+
+    Return None if `most` is unknown.
+    """
     return None if most is None else size <= most * _MEMORY_SHARE
 
 
@@ -246,7 +248,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """Return the properties of `model`; None if the server cannot report them, for example for a broken file."""
+    """Return the properties of `model`. Return None if the server cannot report them, for example for a broken file."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):
@@ -256,12 +258,12 @@ async def _facts(server: OllamaServer, model: str) -> Facts | None:
 async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
     try:
         return tuple(await server.running())
-    except BadReply:  # Early versions do not report loaded models.
+    except BadReply:  # early versions do not report loaded models
         return None
 
 
 def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
-    """Parse an entry of `/api/tags`. `most` is this machine's memory in bytes; None if models run elsewhere."""
+    """Read an entry of Ollama's `/api/tags`. `most` is this machine's memory; None if models run elsewhere."""
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}
@@ -281,7 +283,7 @@ def _is_name(name: str) -> bool:
 
 
 def _served(card: Mapping[str, object]) -> InstalledModel:
-    """Parse an entry of `/models`. llama-server reports the parameters and the size of its models."""
+    """Read an entry of `/models`. Only llama-server reports sizes."""
     found = card.get("meta")
     meta = found if isinstance(found, dict) else {}
     return InstalledModel(str(card["id"]), count(meta.get("n_params")) / 1e9, size=count(meta.get("size")))

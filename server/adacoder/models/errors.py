@@ -1,7 +1,7 @@
-"""Errors of model servers and of the connection to them. Each message is one sentence for the user.
+"""Errors of model servers and connections. Each message is one sentence for the user, with a remedy.
 
-The names of settings are separate parts of a message, because each user interface spells them differently
-(`messages.Text`).
+Names of settings are separate parts of a message (`messages.Text`), because each user interface spells them
+differently.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REPLY_TIMEOUT = Named("replyTimeout")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of model server, with the wording of messages about it. Each instruction completes a sentence."""
+    """A kind of model server, with phrases for messages about it."""
 
     name: str
     write: str
@@ -34,15 +34,15 @@ class Kind:
     start: Text
     """Instruction to start a server."""
     name_it: Text
-    """The settings that name a server."""
+    """Settings that give a server's address."""
     get: str
     """Instruction to get a model, with `{model}` in place of its name."""
     pulls: bool
-    """True if the server itself can download a model."""
+    """True if the server can download models."""
     look: str
-    """Instruction to check the activity of a server."""
+    """Instruction to check what a server does."""
     free: str
-    """Instruction to unload a loaded model that does not answer; empty if there is none."""
+    """Instruction to unload a model that does not answer; empty if this is impossible."""
     key: str
     """Environment variable of the API key."""
 
@@ -75,33 +75,33 @@ _WIDEN = {
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
     Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
-"""Instruction to get a larger window. It is the end of a sentence."""
+"""Instruction to get a larger context window, as the end of a sentence."""
 _QUOTED_CHARACTERS = 200
-"""Maximum length of a quotation from a server."""
+"""Maximum length of a quotation from a server, in characters."""
 _NAMED_MODELS = 12
-"""Maximum number of a server's models that an error names."""
+"""Maximum number of models that an error names."""
 
 
 class ModelError(AdaCoderError):
-    """A model could not reply. The message contains a remedy."""
+    """A model could not reply. The message says what to do."""
 
 
 class BadHost(ModelError):
-    """The text is not a server's address."""
+    """The text is not the address of a server."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
         super().__init__(f"'{host}' is not an address of an {kind.name} server: {kind.write}.")
 
 
 class Nameless(ModelError):
-    """The user named a kind of model, but no model."""
+    """A model id has a kind, but no name."""
 
     def __init__(self, kind: str, what: str) -> None:
         super().__init__(f"'{kind}:' needs the name of a model: write {kind}:{what} with ", MODEL, ".")
 
 
 class NoBaseUrl(ModelError):
-    """No OpenAI-compatible server was named."""
+    """The address of the OpenAI-compatible server is missing."""
 
     def __init__(self) -> None:
         what = "No OpenAI-compatible server is named: give its address, such as http://localhost:8000/v1, with "
@@ -109,7 +109,7 @@ class NoBaseUrl(ModelError):
 
 
 class OtherScheme(ModelError):
-    """The address begins with `https` but the server speaks http, or the reverse."""
+    """The address has the wrong scheme: `https` for an http server, or the reverse."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         scheme, _, rest = url.partition("://")
@@ -119,7 +119,7 @@ class OtherScheme(ModelError):
 
 
 class NoTls(ModelError):
-    """A server accepts the connection to an https address, but does not answer with TLS."""
+    """A server accepted the connection for an https address, but did not answer with TLS."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         plain = f"http://{url.partition('://')[2]}"
@@ -128,14 +128,14 @@ class NoTls(ModelError):
 
 
 class NotRunning(ModelError):
-    """Nothing answers at the model server's address."""
+    """No server answers at the address."""
 
     def __init__(self, host: str, kind: Kind = OLLAMA) -> None:
         super().__init__(f"No {kind.name} server answers at {host}: ", kind.start, ".")
 
 
 class NotOnWindows(NotRunning):
-    """AdaCoder runs in WSL, and no server answers there or on Windows."""
+    """AdaCoder runs in WSL, and no server answers in WSL or on Windows."""
 
     def __init__(self, host: str) -> None:
         what = f"No Ollama server answers here or on Windows, at {host}: start it with `ollama serve` here,"
@@ -144,7 +144,7 @@ class NotOnWindows(NotRunning):
 
 
 class CannotConnect(ModelError):
-    """The environment prevents a connection to the model server."""
+    """Something on this machine prevents a connection."""
 
     def __init__(self, host: str, what: str, kind: Kind = OLLAMA) -> None:
         super().__init__(
@@ -154,7 +154,7 @@ class CannotConnect(ModelError):
 
 
 class NoModel(ModelError):
-    """No model was named, and no suitable one is installed."""
+    """The user named no model, and no installed model is suitable."""
 
     def __init__(self, host: str) -> None:
         what = f"No model is named, and no code model is installed at {host}"
@@ -170,7 +170,7 @@ class ModelMissing(ModelError):
 
 
 class NotPulled(ModelError):
-    """The server could not download a model."""
+    """The server could not download the model."""
 
     def __init__(self, model: str, said: str) -> None:
         if "file does not exist" in said:
@@ -189,7 +189,7 @@ class BadName(ModelError):
 
 
 class CloudRefused(ModelError):
-    """The model runs on Ollama's servers, and the user has not allowed this."""
+    """The model runs on Ollama's servers, and the user's settings forbid this."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, so your code would leave this machine"
@@ -205,7 +205,7 @@ class CloudDisabled(ModelError):
 
 
 class LeavesNetwork(ModelError):
-    """The server is outside the user's network, and the user has not allowed this."""
+    """The server is outside of private networks, and the user's settings forbid this."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is outside your network, so your code would leave it"
@@ -213,14 +213,14 @@ class LeavesNetwork(ModelError):
 
 
 class NoChat(ModelError):
-    """The model cannot answer chats."""
+    """The model cannot chat."""
 
     def __init__(self, model: str) -> None:
         super().__init__(f"The model '{model}' cannot answer chats: choose another with ", MODEL, ".")
 
 
 class Denied(ModelError):
-    """The server asks for credentials, or refuses the given ones."""
+    """The server requires credentials, or refused them."""
 
     def __init__(self, host: str, status: int, kind: Kind = OLLAMA) -> None:
         super().__init__(
@@ -243,7 +243,7 @@ class ContextOverflow(ModelError):
 
 
 class OutOfMemory(ModelError):
-    """The server does not have enough memory for the model."""
+    """The server has too little memory for the model."""
 
     def __init__(self, model: str, said: str) -> None:
         what = f"There is not enough memory to run '{model}' ({_quoted(said)})"
@@ -265,7 +265,7 @@ class Loading(ModelError):
 
 
 class Stalled(ModelError):
-    """The server sent nothing within a timeout."""
+    """The server sent nothing in time."""
 
     def __init__(
         self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
@@ -285,10 +285,10 @@ class TooSlow(ModelError):
 
 
 class OnlyThought(ModelError):
-    """The model wrote thoughts but no reply."""
+    """The model wrote thoughts, but no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
-        """`ran_out` is True if the model reached the token limit, so that a higher limit might have helped."""
+        """`ran_out` is True if the model reached the token limit. A larger window might then help."""
         if ran_out:
             what = f"The model '{model}' spent all its tokens on thinking and wrote no reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
@@ -309,7 +309,7 @@ class BadReply(ModelError):
 
 
 class NothingCame(BadReply):
-    """The stream ended before its first part, perhaps because the prompt is too large for a window of unknown size."""
+    """The stream ended before its first part. The prompt may be too large for the context window, which is unknown."""
 
     def __init__(self, host: str) -> None:
         what = f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
@@ -317,7 +317,7 @@ class NothingCame(BadReply):
 
 
 class OtherServer(BadReply):
-    """Another kind of server answers at the address."""
+    """A server of another kind answers at the address."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is not an {kind.name} server: name the address of one "
@@ -331,12 +331,12 @@ def _get(model: str, kind: Kind) -> Text:
 
 
 def _or_choose(installed: Sequence[str]) -> Text:
-    """Return the end of a sentence that offers other models."""
+    """Return the end of a sentence that suggests other models."""
     names = [_quoted(name) for name in installed[:_NAMED_MODELS]] + ["…"] * (len(installed) > _NAMED_MODELS)
     return Text(", or choose an available one with ", MODEL, f" ({', '.join(names)})") if names else Text()
 
 
 def _quoted(said: str) -> str:
-    """Shorten a message of a server or a library to one line of printable characters."""
+    """Shorten a server's or library's message to one line of printable characters."""
     words = " ".join("".join(char if char.isprintable() else " " for char in said).split()).rstrip(".")
     return words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""Results of examining a model for `adacoder doctor`, with the wording that all kinds of backends share."""
+"""Results of examining a model for `adacoder doctor`."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from adacoder.models.server import Facts
 from adacoder.models.window import Bound
 
 _LONGEST = 2000
-"""Maximum length of a shown text. Texts from servers and projects may be longer."""
+"""Maximum length of a text from a server or project, in characters."""
 NAMES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check, such as of a server or of a model's context window."""
+    """Result of one check, for example of a server."""
 
     name: str
     ok: bool | None
-    """True if the check passes, False if AdaCoder cannot generate because it fails, None if nothing depends on it."""
+    """True if the check passed, False if AdaCoder cannot work because it failed, None for mere information."""
     text: str
     advice: str = ""
-    """A sentence with the next step; empty if there is nothing to do."""
+    """A sentence with the next step; empty if there is none."""
     model: str | None = None
-    """Id of the model that was checked; None if the check is not about one model."""
+    """Id of the model that was checked; None if the check is about the server."""
 
     def __post_init__(self) -> None:
-        """Cut long texts."""
         for name in ("text", "advice", "model"):
             value = getattr(self, name)
             if value is not None:
@@ -43,15 +42,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """The findings about one model and its server. The finding about the server comes first."""
+    """Findings about one model and its server. The server comes first."""
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None
-    """A function that measures the model's speed; None if there is nothing to measure."""
+    """Function that measures the model's speed; None if there is nothing to measure."""
 
     @property
     def usable(self) -> bool:
-        """True if no finding prevents the use of this model."""
+        """True if the model can be used."""
         return all(finding.ok is not False for finding in self.findings)
 
 

@@ -1,6 +1,6 @@
-"""HTTP client settings for all model servers, and the translation of HTTP failures into errors for users.
+"""HTTP settings for all model servers, and the translation of HTTP failures into errors for users.
 
-Import this only at the first request, because it imports httpx, which is slow.
+This imports httpx, which is slow. Import it only at the first request.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from adacoder.models.response_guard import guard
 _OVERFLOW_WORDS = ("context length", "context size", "context window", "context_length", "exceed_context")
 _MEMORY_WORDS = ("system memory", "out of memory", "allocate", "signal: killed")
 _NO_TLS_WORDS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
-"""OpenSSL's names of the errors for an answer without TLS."""
+"""OpenSSL's names of the errors that occur when a server does not speak TLS."""
 
 
 class ClientSettings(TypedDict):
@@ -55,9 +55,9 @@ class ClientSettings(TypedDict):
 
 
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
-    """Return the client settings for the server at `address`. They include `key` if it may be sent there.
+    """Return the client settings for the server at `address`. They include `key` if it may be sent to this server.
 
-    Only the connection attempt has a timeout. The caller must limit the time of everything else.
+    Only connecting has a timeout. The caller must limit the time of everything else.
 
     Raises:
         ValueError: the key cannot be sent in a header.
@@ -67,20 +67,20 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
         raise ValueError("the key has characters that no key has")
 
     def authorize(request: httpx.Request) -> httpx.Request:
-        request.headers.pop("Authorization", None)  # Client libraries would send a key to every host.
+        request.headers.pop("Authorization", None)  # client libraries would send the key to any host
         request.headers.pop("Cookie", None)
         if key:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
     return {
-        # Without an explicit value, the Ollama library would take the key from the environment.
+        # otherwise the Ollama library takes the key from the environment
         "headers": {"Accept-Encoding": "identity", "Authorization": "none"},
         "timeout": httpx.Timeout(None, connect=connect_seconds),
-        # If the server closed a connection just as it is reused, the request would be lost.
+        # prevents a failed request when a server closes a connection at the moment of its reuse
         "limits": httpx.Limits(max_keepalive_connections=0),
         "trust_env": not address.loopback,
-        # Reading the certificates takes 20 ms, and http does not need them. This context trusts no certificate.
+        # reading certificates takes 20 ms, and http needs none; this context trusts no certificate
         "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "auth": authorize,
@@ -90,7 +90,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
 @contextmanager
 def client_setup(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors in the `with` block, which creates a client for the server at `url`, into a ModelError."""
+    """Turn errors of the `with` block, which creates a client for the server at `url`, into a ModelError."""
     try:
         httpx.URL(url)
     except httpx.InvalidURL:
@@ -98,13 +98,13 @@ def client_setup(url: str, kind: Kind) -> Iterator[None]:
     try:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        # The environment asks for a proxy of an unsupported kind, or for missing certificates.
+        # the environment names an unsupported proxy or missing certificates
         raise CannotConnect(url, str(error), kind) from error
 
 
 @contextmanager
 def translated_failures(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors in the `with` block, which communicates with the server at `url`, into a ModelError."""
+    """Turn errors of the `with` block, which communicates with the server at `url`, into a ModelError."""
     try:
         yield
     except httpx.ConnectError as error:
@@ -119,12 +119,12 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
     except httpx.HTTPError as error:
         raise BadReply(url, "the connection broke off") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        # Clients and their parsers raise these if an answer is not JSON, or has an unexpected shape or depth.
+        # raised for answers that are not JSON, or have an unexpected shape or depth
         raise BadReply(url, f"it does not answer like an {kind.name} server") from error
 
 
 def _waited_for_tls(error: BaseException) -> bool:
-    """Return whether a server accepted the connection but did not answer with TLS, such as llama-server without TLS."""
+    """Return whether a server accepted the connection, but did not answer with TLS."""
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
         causes.append(cause)
@@ -132,9 +132,9 @@ def _waited_for_tls(error: BaseException) -> bool:
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """Return the error for a server's error response. `status` is -1 for an error in the middle of a stream."""
+    """Return the error for an error response. `status` is -1 for an error in the middle of a stream."""
     lower = said.lower()
-    if status == 503 and "loading" in lower:  # A llama-server whose model is not loaded yet sends this.
+    if status == 503 and "loading" in lower:  # sent by llama-server before the model is loaded
         return Loading(url)
     if status in (429, 503):
         return Busy(url)

@@ -1,4 +1,4 @@
-"""The model of one request. It is opened at the first call and leased until the request ends."""
+"""The model of one request. Other requests for the same model wait until this request ends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from adacoder.settings import Settings
 
 
 class LeasedModel:
-    """The model of a request. It is opened when it is first needed.
+    """The model of one request, opened at the first call.
 
-    So a request contacts no server if the function already passes or if a rule repairs it.
+    If the function already passes, or if a rule repairs it, no server is contacted.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds spent waiting for the lease; 0.0 after the first reply has reported them."""
+        """Seconds spent waiting for other requests, until the first reply reports them."""
         self._notes: list[str] = []
         self.has_replied = False
 
@@ -59,7 +59,7 @@ class LeasedModel:
 
     @property
     def name(self) -> str | None:
-        """Model id; None until the request needs the model."""
+        """Model id; None before the first call."""
         return self._model.name if self._model else None
 
     async def window(self) -> Window:
@@ -67,7 +67,7 @@ class LeasedModel:
         return await (await self._held()).window()
 
     async def reply(self, ask: Ask) -> Reply:
-        """Implement `ChatModel.reply`. The queue time of the first reply includes the wait for the lease."""
+        """Implement `ChatModel.reply`. The first reply's queue time includes the wait for other requests."""
         model = await self._held()
         reply = await model.reply(ask)
         self.has_replied = True
@@ -77,7 +77,7 @@ class LeasedModel:
         return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
 
     async def _held(self) -> ChatModel:
-        """Return the model, and open and lease it first if necessary."""
+        """Return the model. At the first call, open it and wait for other requests."""
         async with self._opening:
             if self._model is None:
                 waiting = self._wait
@@ -95,7 +95,7 @@ class LeasedModel:
         self._journal.waiting(what)
 
     def concluded(self, outcome: Outcome) -> Outcome:
-        """Return `outcome` with notes about its model. If the conversation is recorded, record the outcome as well."""
+        """Add notes about the model to `outcome`. If the conversation is recorded, write the outcome there, too."""
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:
@@ -105,5 +105,5 @@ class LeasedModel:
         return outcome
 
     async def close(self) -> None:
-        """Close the model, and release its lease."""
+        """Close the model and let the next request use it."""
         await self._stack.aclose()

@@ -1,4 +1,4 @@
-"""Recognise a model's family and purpose by its name, and suggest names that the user may have meant."""
+"""Recognise a model's family and purpose by its name, and suggest similar names."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterator, Sequence
 
 _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
-"""Optional prefixes of a model in Ollama's own library."""
+"""Optional prefixes of models in Ollama's own library."""
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
-"""Words in the names of models that cannot chat, because they only continue text or write none."""
+"""Words in the names of models that cannot chat, such as base models and embedding models."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""More words of such names, which count only in the tag."""
+"""Further words with the same meaning, which count only in the tag of a name."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose models follow instructions only if the name contains `instruct`."""
 _MOST_CLOSE = 6
 
 
 def is_cloud(model: str) -> bool:
-    """Return whether the name denotes a model on Ollama's servers."""
+    """Return whether the model runs on Ollama's servers."""
     return model.strip().lower().endswith(("-cloud", ":cloud"))
 
 
 def canonical(model: str) -> str:
-    """Return a name as Ollama compares it: in lower case, with a tag (or `latest`), without its library's prefix."""
+    """Return a name as Ollama compares it: in lower case, with a tag, and without the prefix of its own library."""
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
         name = name.removeprefix(beginning)
@@ -36,7 +36,7 @@ def family_and_tag(model: str) -> tuple[str, str]:
 
 
 def may_chat(model: str) -> bool:
-    """Return False if the name shows that `model` does not follow instructions."""
+    """Return False if the name says that `model` does not follow instructions."""
     family, tag = family_and_tag(model)
     if family.startswith(_NEEDS_INSTRUCT):
         return "instruct" in f"{family}:{tag}"
@@ -44,7 +44,7 @@ def may_chat(model: str) -> bool:
 
 
 def suggestions(model: str, others: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield groups of the names in `others` that `model` may mean: its family, then similar names, then all."""
+    """Yield groups of names that `model` may mean: the same family first, then similar names, then all."""
     import difflib
 
     family, _ = family_and_tag(model)

@@ -1,7 +1,9 @@
 """Client for Ollama's native API.
 
-Only this file imports `ollama`. The import takes almost a second, so it happens in a thread at the first request. This
-file handles the peculiarities of Ollama's messages. `served.py` handles those that several kinds of servers share.
+Only this module imports the package `ollama`. The import takes almost a second, so a thread does it at the first
+request.
+
+Peculiarities that Ollama shares with other servers are handled in `served.py`.
 """
 
 from __future__ import annotations
@@ -45,27 +47,27 @@ _STOP = re.compile(r"^stop[ \t]+(.+)$", re.MULTILINE)
 _THINKS_ALWAYS = ("gpt-oss", "gptoss")
 """Model families whose thinking can be reduced, but not switched off."""
 _NO_REPLY = ("load", "unload")
-"""Values of `done_reason` at the end of a stream without a reply."""
+"""Values of `done_reason` in streams without a reply."""
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
-"""Fields of a chat template that pass system messages on to the model."""
+"""Fields of a chat template that include the system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
-"""A line of a Modelfile. If it is present, Ollama renders chats itself and ignores the template."""
+"""A line of a Modelfile. With this line, Ollama renders chats itself and ignores the template."""
 _MOST_OFFERED = 12
-"""Maximum number of models offered in place of a missing one."""
+"""Maximum number of models to suggest for a missing one."""
 _ALIKE = 30
-"""Number of equal parts in a row, ignoring white space, after which Ollama ends a reply. The number is approximate. Up
-to version 0.33, such a reply has no last part."""
+"""Ollama ends a reply after about this many equal parts in a row. Up to version 0.33, such a stream has no last part.
+"""
 _GUARDED = "token repeat limit reached"
-"""Error message of later versions in this case."""
+"""Error message for such a reply in later versions."""
 _MIDSTREAM = -1
 """Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
 _PULLED = "success"
-"""The `status` at the end of a download."""
+"""`status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout in seconds for the next progress message of a download. Ollama may check a large file for minutes."""
+"""Timeout for the next progress message of a download, in seconds. Ollama can need minutes to check a large file."""
 _LOOKING = 3.0
-"""Timeout in seconds for the list of loaded models. It is short because a request waits for the list."""
+"""Timeout for the list of loaded models, in seconds. It is short because a request waits for the list."""
 
 
 class _Clients(NamedTuple):
@@ -74,10 +76,10 @@ class _Clients(NamedTuple):
 
 
 class OllamaServer(Connection[_Clients]):
-    """One Ollama server.
+    """Client for one Ollama server.
 
-    Chats and downloads use the `ollama` package. All other requests are plain HTTP, because the package has no
-    `/api/version`, and drops the field of `/api/show` that says if the model runs on another machine.
+    Chats and downloads use the package `ollama`. Other requests are plain HTTP, because the package lacks
+    `/api/version` and drops a field of `/api/show` that identifies remote models.
     """
 
     kind = OLLAMA
@@ -86,7 +88,7 @@ class OllamaServer(Connection[_Clients]):
         super().__init__(address(host), deadlines)
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         clients, self._opened = self._opened, None
         if clients is not None:
             await clients.chats.close()  # type: ignore[no-untyped-call]  # The package has no types for this method.
@@ -115,7 +117,7 @@ class OllamaServer(Connection[_Clients]):
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
-        """Return the installed chat models that the user may have meant by the missing `model`."""
+        """Return installed chat models with names like the missing `model`."""
         names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
         for group in suggestions(model, names):
             if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
@@ -131,8 +133,8 @@ class OllamaServer(Connection[_Clients]):
     async def loaded(self, model: str) -> Running | None:
         """Implement `Server.loaded`. If the server does not report the state, the model counts as loaded.
 
-        A proxy may refuse this request. From version 0.30 on, Ollama does not answer it while a model is being loaded.
-        In these cases, only the chat itself shows whether the model is loaded.
+        A proxy may refuse this request, and Ollama 0.30 and later does not answer it while a model is being loaded. The
+        chat itself then shows whether the model is loaded.
         """
         try:
             async with asyncio.timeout(_LOOKING):
@@ -141,11 +143,11 @@ class OllamaServer(Connection[_Clients]):
             return Running(model)
 
     async def unload(self, model: str) -> None:
-        """Implement `Server.unload`. Ollama answers at once, even if the model no longer answers chats."""
+        """Implement `Server.unload`. This works even if the model no longer answers chats."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def pull(self, model: str) -> AsyncGenerator[Pulled]:
-        """Make the server download `model`, and yield the progress.
+        """Let the server download `model`, and yield the progress.
 
         Closing the generator stops the download. A later call continues it.
 
@@ -182,8 +184,8 @@ class OllamaServer(Connection[_Clients]):
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`.
 
-        Ollama ends a reply if the model only repeats itself. Up to version 0.33, it then sends no last part. Later
-        versions send an error. In both cases, this method yields a last part with an `End`.
+        Ollama ends a reply if the model repeats itself: up to version 0.33 without a last part, and later with an
+        error. In both cases, this method yields a last part with an `End`.
         """
         chats, _ = await self._client()
         _, refused = _package()
@@ -205,10 +207,10 @@ class OllamaServer(Connection[_Clients]):
                 stream=True,
                 options=options,
                 keep_alive=chat.keep_alive,
-                # None omits the field, because models that cannot think may refuse it.
+                # None omits the field, because some models refuse it
                 think={Thinking.NEVER: None, Thinking.UNLESS_TOLD: False, Thinking.ALWAYS: "low"}[chat.thinking],
             )
-            # The package declares the result as an iterator, but it is a generator, which can be closed.
+            # the package declares an iterator, but returns a generator, which can be closed
             async with aclosing(cast("AsyncGenerator[ollama.ChatResponse]", stream)) as responses:
                 last, alike = "", 0
                 try:
@@ -229,17 +231,17 @@ class OllamaServer(Connection[_Clients]):
                     yield Part(end=End(Ended.LENGTH, repeats_itself=True))
 
     def _check(self, response: ollama.ChatResponse, chat: Chat) -> None:
-        """Raise a ModelError if the last part of a stream shows that the reply is not usable."""
+        """Raise a ModelError if the last part of a stream shows that the reply is unusable."""
         if response.done_reason in _NO_REPLY:
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # Prompt and reply are larger than the window, so Ollama dropped the beginning of the prompt while the model
-            # wrote. (The last token of a reply need not fit.)
+            # Prompt and reply exceed the window, so Ollama dropped the beginning of the prompt. The last token of the
+            # reply needs no space.
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
-        """Send a request that needs no loaded model, and return the JSON object of the answer."""
+        """Send a request that needs no loaded model, and return the answer."""
         _, plain = await self._client()
         _, refused = _package()
         with self._translated_errors(str(body["model"]) if body else ""):
@@ -264,7 +266,7 @@ class OllamaServer(Connection[_Clients]):
 
     @contextmanager
     def _translated_errors(self, model: str) -> Iterator[None]:
-        """Turn any error in the `with` block into a ModelError."""
+        """Turn all errors of the `with` block into a ModelError."""
         from adacoder.models.http import refusal, translated_failures
 
         _, refused = _package()
@@ -281,10 +283,9 @@ class OllamaServer(Connection[_Clients]):
 
 
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
-    """Return the client class and the error class of the `ollama` package, without running its `__init__.py`.
+    """Return two classes of the package `ollama`, without running its `__init__.py`.
 
-    That file creates another client from the proxies, certificates, host and key in the environment, and fails if they
-    are not usable.
+    `__init__.py` creates a client from environment variables such as proxies, and fails if they are invalid.
     """
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:
@@ -300,7 +301,7 @@ def _objects(value: object) -> list[Mapping[str, object]]:
 
 
 def _facts(model: str, shown: Mapping[str, object]) -> Facts:
-    """Parse an answer of `/api/show`."""
+    """Read an answer of `/api/show`."""
     capabilities = shown.get("capabilities")
     can = set(map(str, capabilities)) if isinstance(capabilities, list) else {"completion"}
     info = shown.get("model_info")
@@ -359,7 +360,7 @@ def _part(response: ollama.ChatResponse) -> Part:
 
 
 def _running(entry: Mapping[str, object]) -> Running:
-    """Parse an entry of `/api/ps`."""
+    """Read an entry of `/api/ps`."""
     size, on_gpu = count(entry.get("size")), entry.get("size_vram")
     return Running(
         str(entry.get("name")),
@@ -371,7 +372,7 @@ def _running(entry: Mapping[str, object]) -> Running:
 
 
 def _moment(written: object) -> datetime | None:
-    """Parse a time in Go's format. A time without a zone is UTC."""
+    """Parse a time in Go's format. Without a time zone, it is UTC."""
     try:
         moment = datetime.fromisoformat(str(written))
     except ValueError:

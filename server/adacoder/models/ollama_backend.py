@@ -28,7 +28,7 @@ from adacoder.models.server import Deadlines, Facts, Running, Thinking, permitte
 from adacoder.models.speed import Speed
 
 _FOR_GOOD_DAYS = 365
-"""A model that stays loaded for at least this many days counts as loaded for good."""
+"""A model that stays loaded for this many days or longer is reported as never unloaded."""
 _THINKING = {
     Thinking.NEVER: "answers at once",
     Thinking.UNLESS_TOLD: "could think first, which AdaCoder switches off",
@@ -50,7 +50,7 @@ class _Store:
 
     @property
     def finding(self) -> Finding:
-        # Name the models first that could be chosen by default.
+        # models that could be the default come first
         names = list(dict.fromkeys(model.name for model in (*catalog.rank(self.models), *self.models)))
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if len(names) > NAMES_SHOWN else "")
         has = f"with {counted(len(names), 'model')}: {shown}" if names else "without any model"
@@ -59,7 +59,7 @@ class _Store:
 
 
 class OllamaBackend(ServedBackend):
-    """Backend for models that Ollama serves. For several examinations, it requests the list of models only once."""
+    """Backend for Ollama. It requests the list of models only once."""
 
     kind = OLLAMA
     prefix = "ollama"
@@ -67,7 +67,7 @@ class OllamaBackend(ServedBackend):
     _store: _Store | Finding | None = None
 
     async def open_model(self, name: str) -> ChatModel:
-        """Implement `Backend.open_model`. The preferred model is the best installed code model."""
+        """Implement `Backend.open_model`. The default is the best installed code model."""
         host = self.settings.host
         if is_cloud(name) and not self.settings.allow_cloud:
             raise CloudRefused(name)
@@ -107,7 +107,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Implement `ServedBackend.speed_advice`, with other advice for a model that is only partly on the GPU."""
+        """Implement `ServedBackend.speed_advice`. A model that is only partly on the GPU gets its own advice."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -120,7 +120,7 @@ class OllamaBackend(ServedBackend):
         return await super().speed_advice(name, speed)
 
     async def _look_around(self) -> _Store | Finding:
-        """Return the server's version and models, or a Finding if AdaCoder cannot or may not ask the server."""
+        """Return the server's version and models. Return a Finding if the server cannot or may not be asked."""
         host = self.settings.host
         try:
             place = address(host)
@@ -136,7 +136,7 @@ class OllamaBackend(ServedBackend):
         return found.name
 
     async def _permitted(self, name: str) -> Facts:
-        """Return the facts about a model, after checking that it may be used."""
+        """Return the properties of a model that the settings allow, or raise a ModelError."""
         allow_cloud = self.settings.allow_cloud
         if is_cloud(name) and not allow_cloud:
             raise CloudRefused(name)
@@ -144,9 +144,9 @@ class OllamaBackend(ServedBackend):
 
 
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
-    """Return the finding about a model's load state. `window` is the window of a request.
+    """Return the finding about a model's load state.
 
-    `loads` is a clause about the step that will load the model if it is not loaded.
+    `window` is the window that requests use. `loads` says when a model that is not loaded will be loaded.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
@@ -192,7 +192,7 @@ def _present(
 
 
 def _until(moment: datetime | None) -> str:
-    """Describe how long a model stays loaded; empty if unknown."""
+    """Describe how long a model stays loaded, or return an empty text."""
     if moment is None:
         return ""
     left = moment - datetime.now(UTC)
@@ -203,7 +203,7 @@ def _until(moment: datetime | None) -> str:
 
 
 def _hardware(on_gpu: float | None) -> str:
-    """Describe the hardware that a model runs on; empty if unknown."""
+    """Describe the hardware that a model runs on, or return an empty text."""
     if on_gpu is None:
         return ""
     share = round(100 * on_gpu)

@@ -1,7 +1,7 @@
 """Client for OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others.
 
-The servers agree on the format of a chat. They differ in their lists of models, the wording of their errors, and the
-way to turn off thinking. This file handles the differences.
+These servers share the format of a chat. Their lists of models, their errors, and their ways to turn off thinking
+differ.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     import httpx
 
 _MOST_STOPS = 4
-"""Maximum number of stop sequences that the protocol allows."""
+"""Maximum number of stop sequences in the protocol."""
 _MISSING = re.compile(
     r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
 )
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
-"""Error codes that identify an error even if the error's message does not."""
+"""Error codes that explain an error better than its message."""
 _THINKS_ALWAYS = "gpt-oss"
 """Model family whose thinking can be reduced, but not switched off."""
 _GAVE_UP = ("abort", "content_filter", "error")
-"""Finish reasons of an incomplete reply."""
+"""Finish reasons of incomplete replies."""
 _MILLISECOND = 1e-3
 _NOT_FOUND = 404
 _BAD_REQUEST = (400, 422)
@@ -52,10 +52,10 @@ _MIDSTREAM = -1
 
 
 class OpenAIServer(Connection["httpx.AsyncClient"]):
-    """One OpenAI-compatible server. It imports and connects to nothing before the first request.
+    """Client for one OpenAI-compatible server. It connects at the first request.
 
     Raises:
-        NoBaseUrl: `url` is None or empty. The server is never guessed.
+        NoBaseUrl: `url` is None or empty.
         BadHost: `url` is not an address.
     """
 
@@ -65,22 +65,22 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
         self._refused = 0
-        """Number of the first sets of `_optional_fields` that this server has refused."""
+        """Number of field sets from `_optional_fields` that the server has refused."""
         self._unloaded: set[str] = set()
 
     @property
     def known(self) -> Sequence[str]:
-        """All names of the models in the server's list. It is empty until `facts` has read the list."""
+        """Names of the models in the server's list; empty before `facts` is called."""
         return [name for card in self._listed for name in _names(card)]
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         client, self._opened = self._opened, None
         if client is not None:
             await client.aclose()
 
     async def cards(self) -> list[Mapping[str, object]]:
-        """Return the entries of the server's list of models, or an empty list if the server has none.
+        """Return the entries of the server's list of models. Return an empty list if the server has no such list.
 
         Raises:
             ModelError: the server does not answer, or does not speak this protocol.
@@ -102,7 +102,10 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return [card for card in cards if isinstance(card, dict)]
 
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
-        """Raise a ModelError if the server offers no chats at this address. The request is empty and starts no chat."""
+        """Raise a ModelError if the server has no chats at this address.
+
+        An empty request shows this without starting a chat.
+        """
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
         error = self._refusal(response.status_code, response.text, "")
@@ -112,8 +115,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def facts(self, model: str) -> Facts:
         """Implement `Server.facts`.
 
-        Most servers accept names of models that they do not list. So an unlisted name is an error only for the kinds of
-        servers that are known to refuse it.
+        Many servers accept models that they do not list. An unlisted model is an error only on servers that are known
+        to refuse it.
         """
         cards = self._listed = await self.cards()
         card = _card(model, cards)
@@ -134,12 +137,12 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         return None if model in self._unloaded else Running(model)
 
     async def unload(self, model: str) -> None:
-        """Do nothing, because these servers keep their models loaded."""
+        """Do nothing: these servers keep their models loaded."""
 
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`."""
         client = await self._client()
-        import httpx  # `_client` has imported it already.
+        import httpx  # already imported by `_client`
 
         from adacoder.models.http import translated_failures
 
@@ -158,7 +161,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
                             raise self._refusal(_MIDSTREAM, said, chat.model)
                         choices = said.get("choices")
                         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-                        # Servers send counts at the end, and some also send them with each choice.
+                        # some servers send counts with each part, and others only at the end
                         usage = _object(said.get("usage")) or usage
                         timings = _object(said.get("timings")) or timings
                         so_far = None
@@ -181,7 +184,10 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
     @asynccontextmanager
     async def _begun(self, client: httpx.AsyncClient, chat: Chat) -> AsyncGenerator[httpx.Response]:
-        """Send a request, without the optional fields that this server refuses, and open the stream of its reply."""
+        """Send a request and open the stream of its reply.
+
+        If the server refuses optional fields, send the request again without them.
+        """
         choices = _optional_fields(chat, _card(chat.model, self._listed))
         refused = self._refused
         while True:
@@ -207,7 +213,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
             return httpx.AsyncClient(base_url=self.url, **settings)
 
     def _refusal(self, status: int, answer: object, model: str) -> ModelError:
-        """Return the error for a refusal with this status and answer, at the start or in the middle of a stream."""
+        """Return the error for a refusal at the start or in the middle of a stream."""
         from adacoder.models.http import refusal
 
         said = _said(answer)
@@ -221,9 +227,9 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
 
 
 async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, object]]:
-    """Yield the JSON objects of a stream of server-sent events, up to `[DONE]`.
+    """Yield the JSON objects of server-sent events up to `[DONE]`.
 
-    Events without data are skipped. The last event may end without an empty line; if it is cut off, it is ignored.
+    An incomplete last event is ignored.
     """
     data: list[str] = []
     async for line in response.aiter_lines():
@@ -245,7 +251,7 @@ async def _events(response: httpx.Response) -> AsyncGenerator[Mapping[str, objec
 
 
 def _body(chat: Chat) -> dict[str, object]:
-    """Return the request for a reply, with the fields that every server understands."""
+    """Return the fields of a request that all servers understand."""
     optional = {"top_p": chat.top_p, "seed": chat.seed, "stop": chat.stop[:_MOST_STOPS] or None}
     return {
         "model": chat.model,
@@ -259,11 +265,11 @@ def _body(chat: Chat) -> dict[str, object]:
 
 
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
-    """Return sets of fields that only some servers understand, in the order to try them. The last set is empty.
+    """Return sets of optional fields, in the order to try them. The last set is empty.
 
-    Some fields turn off thinking, because thoughts use up the tokens of the reply. Chat templates think by default, and
-    ignore arguments that they do not know. `timings_per_token` makes llama-server send counts with each part, so that
-    they are known even if the stream is closed early. `card` is the model's entry in the server's list.
+    Servers differ in the fields that they understand. Some fields turn off thinking, because thoughts use up the
+    reply's tokens. `timings_per_token` makes llama-server send token counts with each part. `card` is the model's entry
+    in the server's list.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -277,28 +283,28 @@ def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[
 
 
 def _card(model: str, cards: Sequence[Mapping[str, object]]) -> Mapping[str, object] | None:
-    """Return the entry in the server's list for the model that answers requests for `model`; None if unknown."""
+    """Return the entry for `model` in the server's list, or None."""
     for card in cards:
         if model in _names(card):
             return card
     only = cards[0] if len(cards) == 1 else None
-    # A llama-server with one model answers for any name, unless it can load several.
+    # a llama-server with one model answers to any name
     return only if only is not None and only.get("owned_by") == "llamacpp" and _status(only) is None else None
 
 
 def _names(card: Mapping[str, object]) -> list[str]:
-    """Return all names of a model. The first is shown to users."""
+    """Return all names of a model, starting with the one that users see."""
     aliases = card.get("aliases")
     return [str(name) for name in (card.get("id"), *(aliases if isinstance(aliases, list) else ()))]
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """Return whether a server with this entry refuses unlisted names, as vLLM and llama-server with many models do."""
+    """Return whether a server with this entry refuses unlisted models, as vLLM and some llama-servers do."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
 def _status(card: Mapping[str, object]) -> object:
-    """Return the load state of a model, such as `loaded`. Only a llama-server with several models reports it."""
+    """Return a model's load state, such as `loaded`. Return None if the server does not report it."""
     status = card.get("status") if card.get("owned_by") == "llamacpp" else None
     return status.get("value") if isinstance(status, dict) else None
 
@@ -306,8 +312,8 @@ def _status(card: Mapping[str, object]) -> object:
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
     """Return a model's context window as served, and as trained.
 
-    vLLM and SGLang report the served window (`max_model_len`). An adapter has it in the entry of the adapted model.
-    llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
+    vLLM and SGLang report the served window (`max_model_len`), in the entry of the base model if the model is an
+    adapter. llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
     """
     meta = _object(card.get("meta"))
     adapted = [other for other in cards if other.get("id") == card.get("parent")]
@@ -317,7 +323,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Yield the parts of a chunk. A chunk without text, such as a tool call or the counts, gives one empty part."""
+    """Yield the parts in a chunk of a stream. A chunk without text yields one empty part."""
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -340,7 +346,7 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
 
 
 def _said(answer: object) -> str:
-    """Return the error message in a server's answer, followed by its error codes if they identify the error."""
+    """Return the error message in a server's answer, with error codes that explain it."""
     if isinstance(answer, str):
         with suppress(ValueError, RecursionError):
             answer = json.loads(answer)
@@ -352,7 +358,7 @@ def _said(answer: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Return a JSON object. Null becomes an empty object. Raise TypeError for any other value."""
+    """Return a JSON object, or an empty one for null. Raise TypeError for other values."""
     if value is None:
         return {}
     if not isinstance(value, dict):

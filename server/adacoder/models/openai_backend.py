@@ -1,4 +1,4 @@
-"""Backend for OpenAI-compatible servers, which report little about themselves."""
+"""Backend for OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from adacoder.models.server import Facts, permitted
 
 
 class OpenAIBackend(ServedBackend):
-    """Backend for models that OpenAI-compatible servers serve."""
+    """Backend for OpenAI-compatible servers."""
 
     kind = OPENAI
     prefix = "openai"
-    slots = 4  # This is llama-server's default. Servers that batch requests can handle more.
+    slots = 4  # the default of llama-server; servers that batch requests can handle more
 
     async def open_model(self, name: str) -> ChatModel:
-        """Implement `Backend.open_model`. This backend prefers no model, so `name` is required."""
+        """Implement `Backend.open_model`. There is no default model, so `name` is required."""
         if not name:
             raise Nameless("openai", "NAME")
         await self.require_home(base_url(self.settings.base_url))
@@ -50,14 +50,14 @@ class OpenAIBackend(ServedBackend):
         return Examination(findings, partial(self.measure, name))
 
     async def _ask(self, name: str) -> tuple[Facts, Sequence[str]]:
-        """Return the server's facts about a model, and the names of its models."""
+        """Return the model's properties, and the names of all models that the server lists."""
         async with aclosing(OpenAIServer(self.settings.base_url)) as server:
             facts = permitted(name, await server.facts(name), allow_cloud=self.settings.allow_cloud)
             return facts, server.known
 
 
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
-    """Return the finding about the model. `known` has the names of the models that the server lists."""
+    """Return the finding about the model. `known` are the models that the server lists."""
     if not known:
         return Finding("Model", None, f"{name}, {how}; the server does not list its models", model=model_id)
     if name in known:

@@ -12,10 +12,10 @@ from adacoder.models.server import Pulled
 
 
 async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGenerator[Pulled]:
-    """Have the server at `host` download `model`, and yield the progress. Closing the generator stops the download.
+    """Let the server at `host` download `model`, and yield the progress. Closing the generator stops the download.
 
     Raises:
-        CloudRefused: the model runs on Ollama's servers, which the user has not allowed.
+        CloudRefused: the model runs on Ollama's servers, and the user has not allowed this.
         ModelError: no server answers there, or the server cannot download the model.
     """
     if is_cloud(model) and not allow_cloud:
@@ -26,7 +26,7 @@ async def pulled(host: str | None, model: str, *, allow_cloud: bool) -> AsyncGen
 
 
 def words(state: Pulled) -> str:
-    """Describe the state of a download."""
+    """Describe the progress of a download."""
     if 0 < state.bytes < state.total:
         return f"{state.bytes / state.total:.0%} of {state.total / 1e9:.1f} GB"
     return state.doing

@@ -1,4 +1,4 @@
-"""Models of Ollama's library that AdaCoder recommends to users who have none installed."""
+"""Models that AdaCoder recommends to users of Ollama who have none installed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from adacoder.models.address import address
 from adacoder.models.catalog import fits, memory
 
 _LIBRARY = (
-    # These models are made for code and do not think before each reply.
+    # models for code that do not think before each reply
     ("qwen3-coder:30b", 19_000_000_000),
     ("qwen2.5-coder:14b", 9_000_000_000),
     ("qwen2.5-coder:7b", 4_700_000_000),
     ("qwen2.5-coder:3b", 1_900_000_000),
     ("qwen2.5-coder:1.5b", 986_000_000),
 )
-"""Names and download sizes in bytes, best first. The sizes are rounded as in `ollama list`."""
+"""Names and download sizes in bytes, best first. Sizes are rounded as in `ollama list`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class Recommended:
     size: int
     """Bytes to download. The model needs at least as much memory."""
     fits: bool | None
-    """True if this machine has enough memory. None if this is unknown, or if the model runs elsewhere."""
+    """True if this machine has enough memory. None if unknown, or if the model runs elsewhere."""
 
 
 def recommended(host: str | None) -> list[Recommended]:
-    """Return the models to recommend for the server at `host`, best first. Models that do not fit come last.
+    """Return recommended models for the server at `host`, best first. Models that need too much memory come last.
 
     Raises:
         BadHost: `host` is not an address.

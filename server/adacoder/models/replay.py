@@ -1,4 +1,4 @@
-"""A model that replays a recorded conversation, for the demonstration, tests and bug reports."""
+"""Replay a recorded conversation, for the demonstration, tests and bug reports."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from adacoder.models.scripted import ScriptedModel
 from adacoder.models.window import Window
 
 _LINES_BEFORE = 2
-"""Number of equal lines shown before a difference."""
+"""Number of equal lines to show before a difference."""
 _LINE_LENGTH = 160
-"""Maximum shown length of a line."""
+"""Maximum length of a shown line, in characters."""
 
 
 class ReplayMismatch(ModelError):
-    """A request differs from the recorded request. The lines of the message after the first show the difference."""
+    """A request differs from the recorded one. The message shows the difference."""
 
 
 class ReplayModel(ScriptedModel):
-    """A model that gives the replies of a recorded conversation, in order, if it gets the recorded requests.
+    """A model that answers the recorded requests with the recorded replies, in order.
 
-    It has the window of the recorded model. So prompts contain the same context, even if settings and calibration
-    differ. Requests are redacted like the recording before the two are compared. The maximum length and the stop texts
-    of a reply are not compared, because the recorded replies already obey them.
+    The context window is that of the recorded model, so that prompts contain the same context. Requests are redacted
+    before they are compared with the recording.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,7 +58,7 @@ class ReplayModel(ScriptedModel):
         """Return the recorded window.
 
         Raises:
-            ModelError: the recording has an error in place of the window.
+            ModelError: the recording has an error instead of a window.
         """
         window = self._conversation.window
         if isinstance(window, str):
@@ -67,7 +66,10 @@ class ReplayModel(ScriptedModel):
         return window
 
     def _recorded(self, ask: Ask) -> Reply | ModelError:
-        """Return the next recorded reply or error. Raise ReplayMismatch if the messages differ or no reply is left."""
+        """Return the next recorded reply or error.
+
+        Raise ReplayMismatch if the messages differ, or if no reply is left.
+        """
         number = self._answered + 1
         if number > len(self._conversation.exchanges):
             raise ReplayMismatch(
@@ -88,7 +90,7 @@ class ReplayModel(ScriptedModel):
 
 
 def _difference(recorded: Sequence[str], asked: Sequence[str]) -> list[str]:
-    """Return a diff of the first line that differs, with a few lines before it."""
+    """Return a diff that starts a few lines before the first difference."""
     same = _common_length(recorded, asked)
     then, now = "".join(recorded[same : same + 1]), "".join(asked[same : same + 1])
     begin = _common_length(then, now) // _LINE_LENGTH * _LINE_LENGTH
@@ -105,7 +107,7 @@ def _common_length(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def recorded(name: str) -> ReplayModel:
-    """Open the recorded conversation for the model id `replay:NAME`.
+    """Open the recording that the model id `replay:NAME` names.
 
     Raises:
         ModelError: no file is named, or it has no conversation.
@@ -113,6 +115,6 @@ def recorded(name: str) -> ReplayModel:
     if not name:
         raise Nameless("replay", "FILE")
     path = Path(name)
-    with suppress(RuntimeError):  # The user after `~` is unknown.
+    with suppress(RuntimeError):  # the user after `~` is unknown
         path = path.expanduser()
     return ReplayModel(path)

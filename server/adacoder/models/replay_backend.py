@@ -10,7 +10,7 @@ from adacoder.models.replay import recorded
 
 
 class ReplayBackend(Backend):
-    """Backend for recorded conversations. The name of a model is the path of a file."""
+    """Backend for recorded conversations. A model's name is the path of a recording."""
 
     slots = 4
 

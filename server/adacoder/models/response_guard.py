@@ -1,6 +1,6 @@
-"""Limit the size of httpx responses, and escape characters that end a line for httpx but not in JSON.
+"""Limit the size of httpx responses, and escape line separators that are valid inside JSON strings.
 
-Import this only at the first request, because it imports httpx.
+This imports httpx, which is slow. Import it only at the first request.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 
 _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR. httpx ends a line at each of them, and Ollama sends NEL unescaped."""
+"""Line separators for httpx, but not for JSON: NEL, LINE SEPARATOR, PARAGRAPH SEPARATOR. Ollama sends NEL unescaped."""
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""Maximum size in bytes of a part: a line or event of a stream, or another body. Each part is held in memory."""
+"""Maximum size in bytes of a line or event of a stream, or of any other body."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
-"""Paths with streamed answers. Any other body is one part."""
+"""Paths with streamed answers."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
     "application/x-ndjson": (b"\n",),
     "text/event-stream": (b"\n\n", b"\n\r\n", b"\r\r"),
 }
-"""Separators of parts, by content type."""
+"""Separators of lines or events, by content type."""
 
 
 async def guard(response: httpx.Response) -> None:
-    """Escape the characters of `_BREAK` in a response, and limit the size of its parts. This is a response hook.
+    """Protect against large responses, and escape the characters in `_BREAK`. This is a response hook for httpx.
 
-    The body is read as UTF-8. In JSON, these characters occur only in strings, where an escape means the same.
+    The body is read as UTF-8. In JSON, these characters occur only in strings, where the escaped form means the same.
 
     Raises:
         ValueError: the body is compressed, so its size cannot be limited. No compression was requested.
@@ -41,7 +41,7 @@ async def guard(response: httpx.Response) -> None:
 
 
 def _part_ends(response: httpx.Response) -> tuple[bytes, ...]:
-    """Return the separators of parts in the body of `response`; empty if the body is one part."""
+    """Return the separators in the body of `response`; empty if the body is a single document."""
     if not response.is_success or not response.request.url.path.endswith(_STREAMS):
         return ()
     return _PART_ENDS.get(response.headers.get("content-type", "").partition(";")[0], ())
@@ -68,7 +68,7 @@ class _Guarded(httpx.AsyncByteStream):
             length = len(seen) - end if end else length + len(chunk)
             if length > _LARGEST_PART:
                 raise ValueError("a part without end")
-            before = seen[-2:]  # A separator may be split between two chunks.
+            before = seen[-2:]  # a separator may be split between two chunks
             yield chunk
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""A model that answers from a script. Replays, fixtures, tests and benchmarks use it."""
+"""A model that answers from a script, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adacoder.models.errors import ModelError
 from adacoder.models.window import Window, estimate
 
 Said: TypeAlias = "str | Reply | Exception"
-"""A reply, the text of a reply, or an error for the call to raise."""
+"""A reply, the text of a reply, or an error to raise."""
 Speaking: TypeAlias = "Callable[[Ask], Said | Awaitable[Said]]"
 
 _NO_MORE = ModelError("The script has no reply left.")
@@ -21,9 +21,9 @@ _WINDOW = Window(8192)
 
 
 class ScriptedModel:
-    """A `ChatModel` that gives prepared replies to all requests.
+    """A model that gives prepared replies. `asked` lists the calls that it got.
 
-    `asked` contains all calls. If a prepared reply is only a text, its token counts are estimated.
+    If a reply is only a text, its token counts are estimated.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class ScriptedModel:
         name: str = "scripted",
         window: Window | ModelError = _WINDOW,
     ) -> None:
-        """`replies` answer the first calls, in order; `then` answers each further call."""
+        """`replies` answer the first calls. `then` answers all later calls."""
         self._replies = replies
         self._then = then
         self._name = name
@@ -48,11 +48,11 @@ class ScriptedModel:
 
     @property
     def lease_key(self) -> Hashable:
-        """The model's name, so that models with the same name wait for each other."""
+        """Key for `Leases.lease`. Models with the same name share a queue."""
         return self._name
 
     async def close(self) -> None:
-        """Note that the model is closed."""
+        """Mark the model as closed."""
         self.is_closed = True
 
     async def window(self) -> Window:
@@ -62,7 +62,7 @@ class ScriptedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Return the next reply of the script as a whole. `ask.enough` is called, but its result is ignored."""
+        """Return the next prepared reply as a whole. The result of `ask.enough` is ignored."""
         self.asked.append(ask)
         await asyncio.sleep(0)
         number = len(self.asked)

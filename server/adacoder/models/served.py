@@ -1,8 +1,7 @@
-"""ServedModel: the ChatModel for every kind of server.
+"""The chat model for all kinds of servers.
 
-Each kind of server implements the protocol `Server` of `server.py`. `ServedModel` adds the work that is the same for
-all kinds: it fits requests into the context window, detects prompts that a server silently truncated, and ends a reply
-as soon as enough of it has arrived. `waiting.py` waits for the first part of a reply.
+Each kind implements the protocol `Server` (`server.py`). `ServedModel` does the rest: it fits requests into the context
+window, detects truncated prompts, and ends a reply as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -35,28 +34,28 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""A reply may always have this many tokens, even if the window seems full, because prompt sizes are only estimates."""
+"""A reply may always have this many tokens, because the free space in the window is only an estimate."""
 _THOUGHT_TOKENS = 2048
-"""Tokens added to a reply's limit if the model's thinking cannot be switched off."""
+"""Extra tokens for a reply if the model's thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""Maximum length of a reply with its thoughts. Without it, a server that ignores `max_tokens` could fill our memory."""
+"""Maximum length of a reply with thoughts, in characters. Some servers ignore `max_tokens`."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
 """A reply may have `_PARTS_A_TOKEN * max_tokens + _MORE_PARTS` parts, because some servers send single characters."""
 _LONGEST_WRITING = 60
-"""Maximum time from the first part of a reply to its end, as a multiple of the token timeout, unless the user sets a
-timeout for the whole reply."""
+"""Maximum duration of a reply after its first part, as a multiple of the token timeout. It applies only if the user
+sets no timeout for whole replies."""
 _THINKS = "<think>\n"
-"""Opening mark of thoughts, as many models write it and `replies` reads it."""
+"""Opening mark of thoughts, as most models write it."""
 _LIVELY = 0.2
-"""Minimum temperature of a repeated request, so that its reply can differ from the first."""
+"""Minimum temperature of a repeated request, so that the reply can differ."""
 _WARMER = 0.3
-"""Increase of the temperature after each reply that only repeated itself."""
+"""Amount by which the temperature rises each time the model repeats itself."""
 _WARMEST = 1.0
-"""The temperature is not increased beyond this."""
+"""Maximum temperature after such increases."""
 
 
 class ServedModel:
-    """A `ChatModel` for one model on one server."""
+    """Implements `ChatModel` for one model on one server."""
 
     def __init__(
         self,
@@ -81,7 +80,7 @@ class ServedModel:
         self._asked: Counter[tuple[tuple[Message, ...], tuple[str, ...]]] = Counter()
         self._first_part = FirstPart(server, model, deadlines, calibration, on_wait)
         self._warmth = 0.0
-        """Sum of the increases of the temperature so far."""
+        """Total increase of the temperature so far."""
 
     @property
     def name(self) -> str:
@@ -94,7 +93,7 @@ class ServedModel:
         return self._server.url, self._model
 
     async def close(self) -> None:
-        """Close the connections to the server, even if cancelled."""
+        """Close the connections to the server, even if the caller is cancelled."""
         await asyncio.shield(self._server.aclose())
 
     async def window(self) -> Window:
@@ -105,21 +104,21 @@ class ServedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Implement `ChatModel.reply`. Cancelling the call closes the connection, so the server stops generating."""
+        """Implement `ChatModel.reply`. Cancellation closes the connection, so the server stops generating."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
                 if not facts.reads_system:
                     ask = replace(ask, messages=_without_system(ask.messages))
                 if lower_estimate(ask.messages) > window.tokens or (
-                    # A server may drop the oldest of several messages, which no token count reveals.
+                    # a server may drop old messages, which no token count reveals
                     len(ask.messages) > 2 and window.measure_chat(ask.messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
                 chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # Raise it again with the limit that the user can change, which servers do not know.
+        except ContextOverflow:  # name the limit that the user can change, which the server does not know
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
@@ -128,17 +127,17 @@ class ServedModel:
             raise TooSlow(self._model, self._deadlines.whole) from None
 
     async def _permitted(self) -> Facts:
-        """Return the facts about the model, after checking that it may be used."""
+        """Return the model's properties. Raise a ModelError if the settings forbid the model."""
         if self._facts is None:
             facts = await self._patiently(lambda: self._server.facts(self._model))
             self._facts = permitted(self._model, facts, allow_cloud=self._settings.allow_cloud)
         return self._facts
 
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
-        """Build a request that fits the window, so that the server need not truncate it.
+        """Create a request that fits into the window.
 
-        If the same messages were sent before, their reply failed. So the request gets another seed and a temperature of
-        at least `_LIVELY`. The same messages with other stop texts do not count: they ask for more of the same reply.
+        If the same messages were sent before, the earlier reply was not usable. The new request then has another seed
+        and a temperature of at least `_LIVELY`.
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
@@ -157,19 +156,22 @@ class ServedModel:
             temperature=max(temperature, min(temperature + self._warmth, _WARMEST)),
             top_p=ask.sampling.top_p,
             seed=None if settings.seed is None else settings.seed + again,
-            # Thoughts may contain a stop text, which would end the reply too early.
+            # a stop sequence in a thought would end the reply too early
             stop=(*facts.stop, *ask.stop) if ask.stop and not self._may_think(facts) else (),
             thinking=facts.thinking,
             keep_alive=settings.keep_alive,
         )
 
     def _may_think(self, facts: Facts) -> bool:
-        """Return whether thoughts may precede the reply. If `facts` leave this open, the last whole reply decides."""
+        """Return whether the model may think before it replies.
+
+        If this is unknown, assume that the model does as in its last complete reply.
+        """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Await `ask`, and repeat it while the server is busy or loading."""
+        """Call `ask` again while the server is busy or loads the model."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._deadlines.first
         pauses = iter(self._deadlines.busy)
@@ -189,8 +191,8 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # If the parts of a reply have no token counts, only its end shows whether the server truncated the prompt. Such
-        # a reply may be ended early only if the prompt is estimated to fit into the window.
+        # Some servers report token counts only at the end of a reply, and only these counts show a truncated prompt.
+        # Such a reply may be ended early only if the prompt surely fits.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()
@@ -211,8 +213,8 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                # If the chat template puts the opening mark of thoughts into the prompt, the reply lacks it. `enough`
-                # needs it to distinguish thoughts from the answer.
+                # Some chat templates write the opening mark of thoughts into the prompt, so the reply lacks it. Add it,
+                # so that `enough` can tell thoughts from the answer.
                 opening = _THINKS if may_think and not thoughts else ""
                 can_end = part.text and not part.thought and enough(opening + _encodable(text))
                 if can_end and (may_stop or so_far.prompt):
@@ -227,13 +229,13 @@ class ServedModel:
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
                 raise OnlyThought(self._model)
-            # Some servers miss the end of the thoughts and send the answer as a thought. `replies` separates them.
+            # Some servers miss the end of the thoughts and send the answer as a thought. `replies` separates the two.
             text = _THINKS + thoughts
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, parts: Parts, until: float) -> Part:
-        """Return the next part of a stream. It must arrive within the token timeout and before the time `until`."""
+        """Return the next part of a stream. Raise an error after the token timeout, or after the time `until`."""
         clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
             async with asyncio.timeout_at(min(clock() + seconds, until)):
@@ -244,15 +246,16 @@ class ServedModel:
             raise Stalled(self._server.url, seconds, self._server.kind, model=self._model) from None
 
     def _there(self, part: Part | None) -> Part:
-        """Return `part`, or raise BadReply if the stream ended without a last part."""
+        """Return `part`. If it is None, raise BadReply, because the stream has no last part."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Return the times of a reply by our clock. `began` is the time of the request, `first` of the first part.
+        """Return the durations of a reply by our own clock, for servers that report none.
 
-        If the model had to be loaded, the time to read the prompt is estimated. The rest of the wait counts as loading.
+        The request was sent at `began`, and the first part came at `first`. If the model had to be loaded, the time to
+        read the prompt is estimated.
         """
         waited = first - began - begun.waited
         reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
@@ -264,7 +267,7 @@ class ServedModel:
         )
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
-        """Build the Reply, with estimates for missing counts. Raise ContextOverflow if the prompt was truncated."""
+        """Create the reply, with estimates for missing counts. Raise ContextOverflow if the prompt was truncated."""
         learned = self._calibration
         if end.prompt:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
@@ -277,7 +280,7 @@ class ServedModel:
         cached = learned.cached(chat.messages, read, seconds, by_server=end.time is not None)
         tokens = Tokens(
             read,
-            # A part is about one token, but some servers put several tokens into one part.
+            # most servers send one token per part, and some send several
             end.completion or max(parts, len(text.split())),
             estimated=not (end.prompt and end.completion),
             cached=cached if end.cached is None else min(end.cached, read),
@@ -286,7 +289,7 @@ class ServedModel:
 
 
 def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Move the system message to the beginning of the first user message, for templates without system messages."""
+    """Move the system message into the first user message, for chat templates without system messages."""
     system = [message.content for message in messages if message.role == "system"]
     others = [message for message in messages if message.role != "system"]
     text = "\n\n".join([*system, *(message.content for message in others[:1])])
@@ -294,8 +297,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates, which some editors and servers send, by U+FFFD, because they cannot be encoded.
+    """Replace lone surrogates by U+FFFD, because they cannot be encoded.
 
-    Two halves of a pair that arrived in different parts of a reply become one character.
+    Some editors and servers send them. Two halves of a pair from different parts of a reply become one character.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

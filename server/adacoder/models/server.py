@@ -1,6 +1,6 @@
-"""The protocol `Server` with its requests and answers, and the base class of connections.
+"""The protocol of model servers, with its requests and answers, and a base class of connections.
 
-`ollama.py` and `openai.py` implement the protocol. `served.py` makes a ChatModel from any server.
+`ollama.py` and `openai.py` implement the protocol. `served.py` turns any server into a chat model.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token. Until then, the server may load the model, serve others and read the prompt."""
+    """Timeout for the first token. Until then, the server may load the model, serve other requests and read the prompt.
+    """
     loaded: float = 1.5
-    """Time for the first token of a loaded model, in addition to the time for reading the prompt. After this time,
-    AdaCoder looks for the cause of the delay."""
+    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. AdaCoder then
+    looks for the cause of the delay."""
     next: float = 60.0
-    """Timeout for the next token, and for any answer that needs no model."""
+    """Timeout for each further token, and for answers that need no model."""
     whole: float | None = None
-    """Timeout for the whole reply, including waits. None means that there is no limit."""
+    """Timeout for the whole reply, including waits; None for no limit."""
     sign: float = 3.0
-    """Interval of progress messages before the first token."""
+    """Interval between progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Pauses between requests to a busy server. If it is still busy after the last pause, the request fails."""
+    """Pauses before a busy server is asked again. After the last one, the request fails."""
 
 
 class Thinking(Enum):
-    """Thinking mode of a model."""
+    """A model's ability to think before a reply."""
 
     NEVER = "never"
     UNLESS_TOLD = "unless told"
@@ -53,28 +54,28 @@ class Thinking(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Properties of a model, as reported by its server."""
+    """A model's properties, as reported by its server."""
 
     thinking: Thinking = Thinking.NEVER
     window: int | None = None
     """Maximum context window in tokens; None if unknown."""
     bound: Bound = Bound.MODEL
-    """Origin of this maximum. Errors use it to say how to get a larger window."""
+    """Reason for this maximum. Errors use it to say how to get a larger window."""
     reads_as_asked: bool = True
-    """True if the server uses the requested window, up to the maximum. If False, the window may be smaller."""
+    """True if the server can use any requested window up to the maximum. If False, its window may be smaller."""
     remote: bool = False
-    """True if the server forwards requests to another machine."""
+    """True if the model runs on another machine."""
     chats: bool = True
-    """True if the model answers chats. Some models only embed texts."""
+    """True if the model can chat. Some models only compute embeddings."""
     stop: tuple[str, ...] = ()
-    """The model's own stop sequences. A request with other sequences must repeat these, because it replaces them."""
+    """The model's own stop sequences. A request with stop sequences must include them, or the server drops them."""
     may_think_aloud: bool = True
-    """False if neither the chat template nor the server supports thoughts. Then the text of a reply has none."""
+    """False if the model never writes thoughts into the text of a reply."""
     reads_system: bool = True
-    """True if the chat template passes system messages on to the model."""
+    """True if the chat template supports system messages."""
 
     def window_for(self, asked: int) -> Window:
-        """Return the context window for a request that asks for a window of `asked` tokens."""
+        """Return the context window for a request, given the number of tokens that the user asks for."""
         if self.window is not None and self.window < asked:
             return Window(self.window, bound=self.bound)
         return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
@@ -82,20 +83,20 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A loaded model."""
+    """State of a loaded model."""
 
     name: str
     window: int | None = None
-    """Context window in tokens that the model was loaded with; None if unknown."""
+    """Context window in tokens; None if unknown."""
     until: datetime | None = None
-    """Time at which the model will be unloaded if it is not used; None if unknown."""
+    """Time at which an unused model will be unloaded; None if unknown."""
     on_gpu: float | None = None
     """Share of the model in GPU memory; None if unknown."""
     size: int = 0
-    """Bytes of memory that the model takes; 0 if unknown."""
+    """Bytes of memory that the model uses; 0 if unknown."""
 
     def has_window(self, tokens: int) -> bool:
-        """Return whether the loaded model can serve a request with this window. If not, the server must reload it.
+        """Return whether the loaded model can serve a request with this window without being reloaded.
 
         Ollama 0.10 and later reports the window of one request, even if it serves several in parallel.
         """
@@ -104,12 +105,12 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """Progress of a model's download. Unknown numbers are 0."""
+    """Progress of a download. Unknown numbers are 0."""
 
     doing: str
-    """The current step, as the server words it."""
+    """Current step, in the server's words."""
     bytes: int = 0
-    """Number of downloaded bytes, summed over the model's files."""
+    """Number of downloaded bytes of all files."""
     total: int = 0
 
 
@@ -121,49 +122,49 @@ class Chat:
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """Window to load the model with. It is always the same, because a server may reload the model at each change."""
+    """Window to load the model with. It should not vary, because a server may reload the model at each change."""
     bound: Bound
-    """The limit that decided the size of this window."""
+    """Reason for the size of this window."""
     temperature: float
     top_p: float | None
-    """None means the server's default."""
+    """Nucleus sampling threshold; None for the server's default."""
     seed: int | None
     stop: tuple[str, ...]
     thinking: Thinking
     keep_alive: str
-    """Time that the model stays loaded afterwards, as a duration in Ollama's format."""
+    """Time until an unused model is unloaded, in Ollama's format for durations."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a stream, with the numbers of tokens in the prompt and the reply; 0 if unknown."""
+    """The end of a stream, with token counts; 0 if unknown."""
 
     ended: Ended
     prompt: int = 0
     completion: int = 0
     cached: int | None = None
-    """Number of prompt tokens that the server had cached; None if unknown."""
+    """Number of prompt tokens from the server's cache; None if unknown."""
     time: Timing | None = None
-    """Times that the server measured; None if unknown."""
+    """Durations that the server measured; None if unknown."""
     repeats_itself: bool = False
-    """True if the server ended the reply because the model only repeated itself."""
+    """True if the server ended the reply because the model repeated itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a stream, usually one token long."""
+    """One part of a stream, usually one token."""
 
     text: str = ""
     thought: bool = False
-    """True if the text belongs to the model's thoughts, which are not part of the reply."""
+    """True if the text is a thought, which is not part of the reply."""
     so_far: End | None = None
-    """The counts so far, in case the reply is ended here; None if the server sends counts only at the end."""
+    """Token counts so far; None if the server sends them only at the end."""
     end: End | None = None
-    """The end of the stream. Only the last part has it."""
+    """The end of the stream, in the last part only."""
 
 
 class Server(Protocol):
-    """A model server. It imports and connects to nothing before the first request."""
+    """A model server. Implementations connect at the first request."""
 
     @property
     def url(self) -> str:
@@ -179,16 +180,16 @@ class Server(Protocol):
         """Return the properties of `model`.
 
         Raises:
-            ModelMissing: the server does not have the model. The error names other models of the server.
+            ModelMissing: the server does not have the model. The error suggests other models.
         """
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`; None if it is not loaded. If its state is unknown, only the name is set."""
+        """Return the state of `model`, or None if it is not loaded. If the state is unknown, only the name is set."""
         ...
 
     async def unload(self, model: str) -> None:
-        """Unload `model` as soon as no request waits for it or reads its reply. No reply is cut off.
+        """Unload `model` after running requests have ended.
 
         Raises:
             ModelError: the server refuses.
@@ -196,7 +197,7 @@ class Server(Protocol):
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """Yield the parts of a reply. If the generator is closed, the connection closes, which ends the reply.
+        """Yield the parts of a reply. Closing the generator closes the connection, and the server stops.
 
         Raises:
             ModelError: the server gave no reply.
@@ -204,14 +205,14 @@ class Server(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close every connection."""
+        """Close all connections."""
         ...
 
 
 class Connection(ABC, Generic[ClientT]):
-    """Connection to an HTTP server through a client library.
+    """Base class of connections to a server through a client library.
 
-    At the first request, a thread imports the library and creates its client, because this takes up to a second.
+    The library is imported in a thread at the first request, because this takes up to a second.
     """
 
     kind: Kind
@@ -238,7 +239,7 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the `async with` block, which awaits an answer that needs no model, takes too long."""
+        """Raise Stalled if the `async with` block takes too long. Use it for answers that need no model."""
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield
@@ -247,7 +248,7 @@ class Connection(ABC, Generic[ClientT]):
 
 
 def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
-    """Return `facts` if `model` may be used.
+    """Return `facts` if the model may be used.
 
     Raises:
         CloudRefused: the model runs on another machine, and `allow_cloud` is False.

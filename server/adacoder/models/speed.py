@@ -1,4 +1,4 @@
-"""Measure a model's speed. The model is loaded, reads about two hundred tokens, and writes a few dozen."""
+"""Measure a model's speed with one short reply."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
-"""Number of numbers in the prompt. At about three tokens each, they suffice to measure the reading speed."""
+"""Number of integers in the prompt. Each one takes about three tokens, so the reading speed can be measured."""
 WRITTEN_TOKENS = 64
-"""Number of tokens that the model writes. With only ten, other load on the machine would distort the speed too much.
-Even at one token a second, the measurement takes only a minute."""
+"""Number of tokens to write. With fewer, other load on the machine would distort the result. At one token per second,
+this takes a minute."""
 _LEAST_WRITTEN = 16
-"""The writing speed of a shorter reply is not used."""
+"""Minimum number of tokens for a measured writing speed."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
-"""Typical numbers of tokens of the prompt for a function and of the reply."""
+"""Typical number of tokens in a prompt and in a reply."""
 _SLOW = 30.0
-"""If a typical reply takes more seconds than this, the user gets advice."""
+"""A model is slow if a typical reply takes longer than this, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The timing of one short reply."""
+    """Durations and token counts of one short reply."""
 
     time: Timing
     read: int
-    """Tokens of the prompt that were not cached."""
+    """Number of prompt tokens, without cached ones."""
     written: int
-    """Tokens of the reply."""
+    """Number of reply tokens."""
 
     @property
     def reading(self) -> float | None:
-        """Tokens read per second; None if it could not be measured."""
+        """Tokens read per second; None if not measured."""
         return self.read / self.time.prompt if self.time.prompt else None
 
     @property
     def writing(self) -> float | None:
-        """Tokens written per second; None if it could not be measured.
+        """Tokens written per second; None if not measured.
 
-        The first token is not counted, because its time counts as reading the prompt, for servers and for our clock.
+        The first token is left out, because its time counts as reading.
         """
         is_telling = self.written >= _LEAST_WRITTEN and self.time.generation > 0
         return (self.written - 1) / self.time.generation if is_telling else None
 
     @property
     def usual(self) -> float | None:
-        """Seconds for a typical reply, once the model is loaded."""
+        """Seconds for a typical reply of a loaded model."""
         if not (self.reading and self.writing):
             return None
         return _USUAL_PROMPT / self.reading + _USUAL_REPLY / self.writing
@@ -59,7 +59,7 @@ class Speed:
 
     @property
     def pace(self) -> str:
-        """The speed in words, for users."""
+        """The speed in words."""
         before = [f"waited {_seconds(self.time.queue)} for others"] if self.time.queue > 1 else []
         before += [f"loaded in {_seconds(self.time.load)}"] if self.time.load > 1 else []
         rates = [f"reads {_rounded(self.reading)} tokens/s"] if self.reading else []
@@ -88,7 +88,10 @@ def _rounded(number: float) -> str:
 
 
 def _prompt() -> tuple[Message, Message]:
-    """Build a chat that asks for a long answer. Its beginning is random, so that no part of it is cached."""
+    """Create a chat that asks for a long answer.
+
+    It starts with random text, so that the server has nothing in its cache.
+    """
     numbers = ", ".join(str(number) for number in range(1, _COUNTED + 1))
     return (
         Message("system", f"{secrets.token_hex(4)} is the number of this task. You count."),

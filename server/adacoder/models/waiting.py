@@ -1,23 +1,22 @@
 """Wait for the first part of a reply, and recover a loaded model that does not answer.
 
-Ollama has a bug (ollama/ollama#17131): if a token arrives while its stream is being closed, the handler of the stream
-blocks forever and keeps the model's slot. From then on, all requests for the model wait, although the server looks
-normal. The remedy is to have Ollama unload the model. The next request loads it again.
+Ollama has a bug (ollama/ollama#17131). If a token arrives while a client closes the stream, the stream blocks forever
+and keeps the model's slot. All later requests for the model wait, although the server looks normal. The remedy is to
+unload the model, so that the next request loads it again.
 
-A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and looks at the
-model's unload time. Ollama counts the requests that refer to a model, including waiting requests, and sets a new unload
-time when the last of them ends. A blocked stream is not counted. So if the unload time changes when AdaCoder closes its
-request, no other program uses the model. If the unload time does not change, others use the model.
+A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and looks at the time
+at which Ollama will unload the model. Ollama sets a new time when the last request for a model ends, and does not count
+a blocked stream. So if the time changes, no other program uses the model.
 
-AdaCoder unloads the model only after two such proofs, because one can be wrong: another program's reply may have ended
-just before, or the server may still have been reading the prompt. Asking again loses nothing, because the server keeps
-the part that it has read.
+AdaCoder needs two such proofs before it unloads a model. One proof can be wrong: another program's reply may just have
+ended, or the server may still have been reading the prompt. Asking again is cheap, because the server keeps the part of
+the prompt that it has read.
 
-While others use the model, AdaCoder sends no request for a moment. Otherwise two programs that wait behind the same
-blocked stream would each believe that the other uses the model.
+While others use the model, AdaCoder pauses. Otherwise, two programs that wait for the same blocked stream would each
+believe that the other one uses the model.
 
-If this process closed the model's last stream early, that stream is probably the blocked one. This counts as a further
-proof after each unanswered request, so the model is unloaded sooner. Programs that seem to use it wait for the stream.
+If this process closed the model's last stream early, that stream probably blocks the model. This counts as one more
+proof after each unanswered request.
 """
 
 from __future__ import annotations
@@ -35,48 +34,47 @@ from adacoder.models.server import Chat, Deadlines, Part, Running, Server
 from adacoder.models.window import Calibration
 
 _TIMES = 2
-"""Reading a prompt may take this many times as long as expected."""
+"""Factor by which reading a prompt may exceed the expected time."""
 _PER_BYTE = 1e-11
-"""Assumed time to read a prompt token, in seconds per byte of the model in main memory, until the server's speed is
-known. This is slow: 18 tokens a second for 7 billion parameters."""
+"""Assumed time to read one prompt token, in seconds per byte of the model in main memory. The value is pessimistic: 18
+tokens per second for 7 billion parameters. It is used until the real speed is known."""
 _PER_GPU_BYTE = 1e-12
-"""The same time, in seconds per byte of the model in GPU memory."""
+"""Assumed time to read one prompt token, in seconds per byte of the model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
-"""Assumed size in bytes of a model whose server does not report it."""
+"""Assumed size of a model in bytes, if its server does not report the size."""
 _PROOFS = 2
-"""A model is unloaded after this many proofs that no other program uses it."""
+"""Number of proofs that no other program uses a model, before the model is unloaded."""
 _LONGER = 2
-"""After a proof, the next wait is longer by this factor, so that every cause of a wrong proof has passed. While others
-use the model, AdaCoder sends no request for as long, if the timeout allows it."""
+"""Factor by which the next wait grows after a proof. A temporary cause of a wrong proof has then passed."""
 _PATIENCE = 4
-"""The wait grows by this factor each time others still use the model."""
+"""Factor by which the wait grows each time that others still use the model."""
 _MOST_EMPTY = 50_000
-"""Maximum number of parts with neither text nor thought in a reply."""
+"""Maximum number of parts without text in a reply."""
 _LOOK = 0.25
 """Maximum seconds between two queries of the model's state."""
 _LOOKS = 6
-"""Minimum number of queries while the model is observed."""
+"""Minimum number of queries each time that AdaCoder watches a model's state."""
 _SETTLED = 0.3
-"""Seconds until Ollama no longer counts a closed request. Other programs cause all later changes of the unload time."""
+"""Seconds until Ollama no longer counts a closed request. Later changes of the unload time come from other programs."""
 _UNLOADING = 10.0
-"""Timeout in seconds for unloading a model. Returning GPU memory can take a while."""
+"""Timeout for unloading a model, in seconds. Returning GPU memory can take a while."""
 
 
 class _Left(Enum):
     """State of a model after AdaCoder has closed its own request."""
 
     NOBODY = auto()
-    """Loaded, but no other program uses the model."""
+    """The model is loaded, and no other program uses it."""
     OTHERS = auto()
     """Other programs seem to use the model."""
     NOTHING = auto()
-    """No longer loaded."""
+    """The model is not loaded any more."""
 
 
 class Parts:
-    """Reads the parts of a stream that show progress: text, a thought, or the end.
+    """Reads the parts of a stream that show progress: text, thoughts, and the end.
 
-    It skips all other parts, so they do not extend a timeout.
+    Other parts are skipped, so they do not extend a timeout.
     """
 
     def __init__(self, stream: AsyncGenerator[Part], url: str) -> None:
@@ -87,7 +85,7 @@ class Parts:
         """True if the server ended the stream."""
 
     async def next(self) -> Part | None:
-        """Return the next part that shows progress; None at the end of the stream.
+        """Return the next part that shows progress, or None at the end of the stream.
 
         Raises:
             BadReply: the stream has too many parts without text.
@@ -112,16 +110,16 @@ class Begun:
     """A stream and its first part."""
 
     part: Part | None
-    """The first part; None if the stream is empty."""
+    """First part; None if the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds spent on earlier requests that were not answered."""
+    """Seconds that earlier, unanswered requests took."""
     loads: bool
     """True if the model had to be loaded."""
 
 
 class Reloaded(str):
-    """Progress message about a model that was unloaded because it did not answer. It also becomes an Outcome's note."""
+    """Message that a model was unloaded because it did not answer. It is shown as progress and in the result."""
 
     __slots__ = ()
 
@@ -146,7 +144,7 @@ class FirstPart:
 
     @asynccontextmanager
     async def begun(self, chat: Chat, tokens: int) -> AsyncGenerator[Begun]:
-        """Open the stream of `chat`, and wait for its first part. The prompt has `tokens` tokens or fewer.
+        """Open the stream of `chat` and wait for its first part. `tokens` is the maximum size of the prompt.
 
         Raises:
             Stalled: no part came in time.
@@ -164,7 +162,10 @@ class FirstPart:
     async def _wait(
         self, chat: Chat, loaded: Running | None, tokens: int, stack: AsyncExitStack, why: list[str]
     ) -> Begun:
-        """Implement `begun`. `stack` closes the stream. `why` gets the reason that progress messages show."""
+        """Implement `begun`.
+
+        `stack` closes the stream. `why` is a list with the reason to show in progress messages.
+        """
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
         if loaded is None:
@@ -199,12 +200,12 @@ class FirstPart:
                 patience *= _PATIENCE if left is _Left.OTHERS else 1
             if left is not _Left.NOTHING and not has_unloaded:
                 proofs += self._calibration.closed
-                if proofs >= _PROOFS:  # If unloading does not help, it is not tried again.
+                if proofs >= _PROOFS:  # unload only once
                     has_unloaded, self._calibration.closed = True, False
                     if await self._is_unloaded(chat):
                         left = _Left.NOTHING
             if left is _Left.NOTHING:
-                # The model must be loaded again, so the next request gets the full timeout for the first token.
+                # The model must be loaded again, so the next request gets the full timeout.
                 loaded, patience, until = None, None, clock() + self._deadlines.first
                 why[:] = [loading]
             elif clock() >= until:
@@ -214,10 +215,10 @@ class FirstPart:
     async def _next(
         self, parts: Parts, chat: Chat, patience: float | None, until: float, before: list[Running]
     ) -> Part | None:
-        """Return the first of `parts`, or raise TimeoutError if none arrives before the time `until`.
+        """Return the first part, or raise TimeoutError at the time `until`.
 
-        If none has arrived after `patience` seconds although the model is loaded, raise TimeoutError as well. Before
-        that, append the model's state to `before`, while our request still refers to the model.
+        After `patience` seconds, check whether the model is loaded. If it is, add its state to `before` and raise
+        TimeoutError early. The state must be read before the request is closed.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:
@@ -238,10 +239,10 @@ class FirstPart:
                     await asyncio.wait({looking})
 
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
-        """Return the seconds within which a loaded model answers a prompt of `tokens`, unless something blocks it.
+        """Return the seconds after which a loaded model should have answered a prompt of `tokens`.
 
-        None means that only the user's timeout applies, because the model has to be loaded, its server does not report
-        its state, or the timeout is too short to find out why the model does not answer.
+        None means that only the user's timeout applies: the model must be loaded first, its state is unknown, or the
+        timeout leaves no time for a diagnosis.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -256,12 +257,12 @@ class FirstPart:
         return Stalled(self._server.url, limit, kind, FIRST_TOKEN_TIMEOUT, self._model)
 
     async def _loaded(self, chat: Chat) -> Running | None:
-        """Return the model's state if it is loaded with the window that `chat` asks for, else None."""
+        """Return the model's state if it is loaded with the window of `chat`, else None."""
         loaded = await self._server.loaded(self._model)
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """Observe the model for up to `seconds`. `before` is its state while our request referred to it."""
+        """Observe the model for up to `seconds` after its request was closed. `before` is its state before that."""
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -269,7 +270,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # Until a model has been idle, Ollama computes its unload time at each query, so the time keeps changing.
+            # Before a model is idle for the first time, each query gets a new unload time, so it keeps changing.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:
@@ -279,11 +280,11 @@ class FirstPart:
     async def _is_unloaded(self, chat: Chat) -> bool:
         """Unload the model. Return True if this worked, even if the model has been loaded again since.
 
-        While others ask for the model, Ollama unloads it later or not at all.
+        If others ask for the model, Ollama unloads it later or not at all.
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # A proxy may forbid this request. The loop below shows whether it worked.
+        with suppress(ModelError):  # A proxy may forbid this. The loop below checks the result.
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
@@ -298,7 +299,7 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Report every few seconds that no part has arrived yet. The caller puts the reason into the yielded list."""
+        """Send progress messages until the first part arrives. The yielded list holds the reason to show."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

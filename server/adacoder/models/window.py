@@ -1,9 +1,8 @@
-"""Estimate the size of a text in tokens before it is sent.
+"""Estimate the number of tokens in a text before it is sent.
 
-The exact size is unknown, because the tokenizer belongs to the model, and servers do not offer it. So there are two
-estimates. `estimate` errs on the high side, and is used to plan prompts. `lower_estimate` is never too high, so it can
-prove that a server truncated a prompt. A `Calibration` compares estimates with the counts in a server's replies, and
-learns how far `estimate` is off for a model.
+The exact number is unknown, because only the server has the model's tokenizer. `estimate` tends to be too high, and is
+used to plan prompts. `lower_estimate` is never too high, so it can prove that a server truncated a prompt.
+`Calibration` compares estimates with the counts that a server reports.
 """
 
 from __future__ import annotations
@@ -22,55 +21,54 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""A piece of UTF-8 text that `estimate` counts as one token: up to four letters or two capitals, but only one letter
-before a digit or a non-ASCII letter; several spaces; one space before a digit or a non-ASCII letter; or any other byte.
-Most models encode digits and operators one by one, and unknown words byte by byte."""
+"""Pieces of UTF-8 text that `estimate` counts as one token, such as up to four letters, two capitals or a run of
+spaces. Most models encode digits and operators one by one."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
-"""Letters that a tokenizer may join to one token. ASCII digits and signs always separate tokens."""
+"""Letters that a tokenizer may join into one token. Digits and signs always separate tokens."""
 _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
-"""Tokens that a chat template adds to a message."""
+"""Number of tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Tolerance when a token count is compared with the count that a truncated prompt would have."""
+"""Tolerance when a count is compared with the count of a truncated prompt."""
 
 _MEMORY = 32
-"""Number of recent replies whose counts and times a `Calibration` keeps."""
+"""Number of recent replies that a `Calibration` remembers."""
 _CAUTION = 1.05
 """Safety factor for `Window.ratio`."""
 _STEP = 0.05
-"""`Window.ratio` is rounded up to a multiple of this. Otherwise, prompts would change with every count."""
+"""`Window.ratio` is rounded up to a multiple of this. Otherwise, each new count would change the prompts."""
 _RATIOS = (0.5, 2.0)
 """Smallest and largest `Window.ratio`."""
 _USUAL = 0.7
-"""Typical ratio of a server's count to `_usual_chat`, used for an unknown model. With the vocabularies of Qwen and
-Mistral, prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
+"""Ratio of a server's count to `_usual_chat`, assumed for an unknown model. With the vocabularies of Qwen and Mistral,
+prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
 _FAR_LOWER = 0.55
-"""A count below this share of the expected count makes truncation likely, but does not prove it."""
+"""A count below this share of the expected count is a sign of truncation, but no proof."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Windows that servers may have if they ignore the requested one. `was_cut` compares counts with half of each. A count
-that fills a window is half of the next window, so it is detected as well."""
+"""Windows that a server may have if it ignores the requested size. `was_cut` compares token counts with half of each. A
+full window is half of the next one."""
 _TELLING_TOKENS = 64
-"""Shorter prompts are not used to measure a server's speed."""
+"""Minimum number of tokens in a prompt that is used to measure a server's speed."""
 
 
 def estimate(text: str) -> int:
-    """Estimate the tokens of `text`. The result is too high rather than too low, and 0 for an empty text."""
+    """Return an estimate of the tokens in `text`. It tends to be too high."""
     return len(_PIECE.findall(text.encode("utf-8", "surrogatepass")))
 
 
 def estimate_chat(messages: Sequence[Message]) -> int:
-    """Estimate the tokens of `messages` in a chat template. The result is too high rather than too low."""
+    """Return an estimate of the tokens in `messages`, including the chat template. It tends to be too high."""
     return sum(estimate(message.content) + _ROLE_TOKENS for message in messages)
 
 
 def _usual_chat(messages: Sequence[Message]) -> int:
-    """Estimate tokens like `estimate_chat`, but count each non-ASCII character as one, as most models do."""
+    """Return an estimate like `estimate_chat`, but count one token for each non-ASCII character, as most models do."""
     pieces = (len(_PIECE.findall(message.content.encode("ascii", "replace"))) for message in messages)
     return sum(count + _ROLE_TOKENS for count in pieces)
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return the minimum number of tokens: no token joins letters or digits across spaces, or letters across signs."""
+    """Return a lower bound for the number of tokens. No token joins letters across spaces or signs."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 
@@ -80,58 +78,58 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """The limit that decides a window's size. A user who needs a larger window must change this limit."""
+    """Limit that decides a window's size. To get a larger window, the user must change this limit."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
-    """The server has its own window and does not report its size."""
+    """The server has its own window and does not report the size."""
     SERVER = "how the server was started"
     MODEL = "the model's training"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's context window, with methods that estimate the size of texts in tokens of this model."""
+    """A model's context window. It also estimates the size of texts in the model's tokens."""
 
     tokens: int
-    """Maximum tokens of prompt and reply together."""
+    """Maximum number of tokens in prompt and reply together."""
     ratio: float = 1.0
-    """Expected maximum of the model's own token count divided by `estimate`."""
+    """Factor that turns `estimate` into a safe upper bound for the model's own token count."""
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
-        """Estimate the tokens of a text. The result is too high rather than too low."""
+        """Return an estimate of the tokens in a text. It tends to be too high."""
         return math.ceil(estimate(text) * self.ratio)
 
     def measure_chat(self, messages: Sequence[Message]) -> int:
-        """Estimate the tokens of a chat. The result is too high rather than too low."""
+        """Return an estimate of the tokens in a chat. It tends to be too high."""
         return math.ceil(estimate_chat(messages) * self.ratio)
 
 
 class Calibration:
-    """Statistics about a model's token counts and its server's speed, learned from replies."""
+    """Statistics about a model's token counts and reading speed, learned from replies."""
 
     def __init__(self) -> None:
         self._ratios: deque[float] = deque(maxlen=_MEMORY)
-        """Ratios of the server's counts to `estimate_chat`."""
+        """Token counts of the server, divided by the estimates of `estimate_chat`."""
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
-        """Ratios of the server's counts to `_usual_chat`."""
+        """Token counts of the server, divided by the estimates of `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
-        """Minimum and maximum seconds per prompt token. They differ because part of the prompt may have been cached."""
+        """Lower and upper bound of the seconds per prompt token. They differ because part of a prompt may be cached."""
         self._last = ""
-        """The previous prompt. The server may have cached its beginning."""
+        """Previous prompt. The server may have cached its beginning."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
-        """Seconds until the first part of a reply, per prompt token. They include loading and waiting."""
+        """Seconds until the first part of a reply, per prompt token, including loading and waiting."""
         self._begun = ""
-        """The prompt of the last reply that began to arrive."""
+        """Prompt of the last reply that began."""
         self.closed = False
-        """True if this process closed a stream before its end, and the server has begun no reply since."""
+        """True if this process closed a stream early, and the server has begun no reply since."""
         self.thinks_aloud: bool | None = None
-        """True if the last reply that was read to its end had thoughts; None before the first such reply."""
+        """True if the last complete reply had thoughts; None before the first complete reply."""
 
     @property
     def ratio(self) -> float:
-        """The value for `Window.ratio`. It is 1.0 until a count is known."""
+        """Value for `Window.ratio`; 1.0 before the first count."""
         if not self._ratios:
             return 1.0
         low, high = _RATIOS
@@ -139,44 +137,43 @@ class Calibration:
 
     @property
     def seconds_a_token(self) -> float:
-        """Seconds that the server takes to read a prompt token; 0.0 if unknown.
+        """Seconds that the server needs to read a prompt token; 0.0 if unknown.
 
-        The server may have cached the beginning that a prompt shares with the previous prompt. So each prompt gives a
-        minimum and a maximum, and the result fits all of them. Prompts that were much faster than the others are
-        ignored, because they were cached before this process sent them.
+        Because of the server's cache, each prompt gives only a lower and an upper bound. Much faster prompts than the
+        others are ignored, because they were cached.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
 
     @property
     def seconds_a_token_at_most(self) -> float:
-        """`seconds_a_token`, or an upper bound of it as long as it is unknown; 0.0 if no reply has come yet."""
+        """`seconds_a_token`, or an upper bound while this is unknown; 0.0 before the first reply."""
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:
-        """Record that the first part of a reply to `messages` came after `seconds`, including loading and waiting."""
+        """Record that the first part of a reply came after `seconds`, including loading and waiting."""
         prompt = _joined(messages)
         shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
         self._slowest.append(seconds / max(unread, 1))
 
     def learn(self, messages: Sequence[Message], counted: int) -> None:
-        """Record that a server read all of `messages` and counted `counted` tokens."""
+        """Record that the server counted `counted` tokens in `messages`, and read all of them."""
         self._ratios.append(counted / max(estimate_chat(messages), 1))
         self._usual.append(counted / max(_usual_chat(messages), 1))
 
     def expected(self, messages: Sequence[Message]) -> int:
-        """Return the expected number of tokens of `messages`. It is as likely to be too high as too low."""
+        """Return the most likely number of tokens in `messages`."""
         return round(_usual_chat(messages) * self._usual[-1])
 
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
-        """Estimate how many of the `counted` tokens of `messages` were cached. The result errs on the low side.
+        """Estimate how many of the `counted` tokens in `messages` were cached. The estimate tends to be too low.
 
-        The server read the other tokens in at most `seconds`. If `seconds` is None, the server had to load the model,
-        so nothing was cached. `by_server` is True if the server measured the time, which then includes no waiting.
+        `seconds` is the time in which the server read the other tokens. None means that the model was just loaded, so
+        nothing was cached. `by_server` is True if the server measured the time, and False if the time may include
+        waits.
 
-        Only the beginning that this prompt shares with the previous prompt can have been cached. So call this method
-        once for each prompt: it records the prompt and its time.
+        Call this once for each prompt, because it also records the prompt.
         """
         prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
@@ -189,11 +186,10 @@ class Calibration:
         return max(0, min(counted - math.ceil(seconds / pace), most)) if pace else 0
 
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
-        """Return whether a server that counted `counted` tokens for `messages` in `window` certainly truncated them.
+        """Return whether the server certainly truncated `messages`, judged by its count of tokens.
 
         Ollama truncates silently. Up to version 0.24, a truncated prompt fills the window. From 0.30 on, it takes half
-        of the window plus two tokens. A server may also have a smaller window than requested. If the count is well
-        above `window`, the server's window is larger, so the prompt was not truncated.
+        of the window plus two tokens. A server may also have a smaller window than requested.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True
@@ -209,5 +205,5 @@ def _joined(messages: Sequence[Message]) -> str:
 
 
 def _is_half(counted: int, window: int) -> bool:
-    """Return whether a prompt that was truncated to half of `window` would give this count."""
+    """Return whether `counted` fits a prompt that was cut to half of `window`."""
     return abs(counted - (window // 2 + 2)) <= _SLACK

@@ -1,4 +1,4 @@
-"""Find the address of Windows if AdaCoder runs in WSL, because a model server may run on Windows."""
+"""Find the address of Windows from WSL, because a model server may run on Windows."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 _KERNEL = Path("/proc/sys/kernel/osrelease")
 _ROUTES = Path("/proc/net/route")
 _MIRRORED = Path("/sys/class/net/loopback0")
-"""This path exists if WSL shares the network of Windows. Then the gateway is a router, not Windows."""
+"""This path exists if WSL shares the network of Windows. The gateway is then a router, not Windows."""
 _NAT = ipaddress.ip_network("172.16.0.0/12")
-"""Address range of WSL's private network with Windows."""
+"""Address range of WSL's own network."""
 _PATIENCE = 0.2
-"""Timeout in seconds for a connection to this machine, which usually accepts or refuses at once."""
+"""Timeout for a connection to this machine, in seconds. Such a connection is accepted or refused at once."""
 
 
 def windows_host(port: int) -> str | None:
-    """Return the address of Windows if this is WSL 2 with its own network and nothing listens at `port` here."""
+    """Return the address of Windows, or None.
+
+    The address is None outside of WSL 2, if WSL shares the network of Windows, or if a server listens on `port` in WSL.
+    """
     gateway = _gateway() if _is_wsl() and not _MIRRORED.exists() else None
     return gateway if gateway is not None and not _listens(port) else None
 

@@ -1,15 +1,15 @@
-"""Find the line structure of Python text without parsing it.
+r"""Find the line structure of Python text without parsing it.
 
-Code is often broken while the user types. Only the user's own interpreter can report a syntax error, because this
-interpreter may be older or newer than the Python that runs AdaCoder. So this package finds statements, functions and
-bodies from lines, by strings, comments, brackets and indentation. A text that is broken in one place stays readable in
-other places. An open bracket ends where a statement keyword starts a line, and an unclosed string ends with its line.
+Code is often broken while the user types, and the user's Python may differ from AdaCoder's. So this package finds
+statements, functions and bodies from lines, strings, comments, brackets and indentation. If a text is broken in one
+place, the rest stays readable: an open bracket ends where a statement keyword starts a line, and an unclosed string
+ends with its line.
 
-Only `\\r\\n`, `\\r` and `\\n` end a line, as in the Language Server Protocol and in Python's tokenizer. A form feed
-does not end a line. Offsets are code points.
+Only `\r\n`, `\r` and `\n` end a line, as in the Language Server Protocol and in Python's tokenizer. Offsets are
+code points.
 
-`parsed` returns the syntax tree if AdaCoder's Python can parse the text. If `parsed` returns None, the text may still
-be valid for another Python.
+`parsed` returns a syntax tree if AdaCoder's Python can parse the text. A text for which it returns None may still be
+valid for another Python.
 """
 
 from adacoder.pytext.definitions import Definition, definitions, definitions_in, docstring_at

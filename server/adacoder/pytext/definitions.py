@@ -48,7 +48,7 @@ class Definition:
 
     @property
     def header_line(self) -> LogicalLine:
-        """The logical line of `def` or `class`. It includes a body on the same line."""
+        """The logical line of `def` or `class`, including a body on the same line."""
         return self.lines[self.header_index]
 
     def has_decorator(self, pattern: re.Pattern[str]) -> bool:
@@ -57,17 +57,17 @@ class Definition:
 
     @cached_property
     def span(self) -> Span:
-        """The span from the first decorator or the header to the end of the body.
+        """The span from the first decorator, or else the header, to the end of the body.
 
-        The span starts at the start of a line. It includes comments below the body that have the body's indentation,
-        but not the last line terminator.
+        Comments below the body are included if they have the body's indentation. The last line terminator is not
+        included.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
 
     @property
     def header(self) -> Span:
-        """The span from `def` or `class` to the colon, inclusive. Without a colon, the span ends with the line."""
+        """The span from `def` or `class` through the colon, or to the end of the line if the colon is missing."""
         line = self.header_line
         return Span(line.start, line.code_end if line.colon is None else line.colon + 1)
 
@@ -78,7 +78,7 @@ class Definition:
 
     @cached_property
     def docstring(self) -> Span | None:
-        """The span of the docstring, with quotes, parentheses and all its parts; None if there is none."""
+        """The span of the docstring with its quotes; None if there is none."""
         line = self.header_line
         if self.header.end < line.code_end:
             return docstring_at(self.text, self.header.end, line.code_end)
@@ -88,7 +88,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Return the end of the last logical line, or of the comment lines below it at the body's indentation."""
+        """Return the end of the body, including comments below that have the body's indentation."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -118,7 +118,7 @@ def definitions(text: str) -> list[Definition]:
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
     """Return all functions and classes among `lines`, which are the body of the last definition in `parents`.
 
-    Definitions that are nested deeper than Python allows are left out.
+    Definitions nested deeper than Python allows are left out.
     """
     found: list[Definition] = []
     _collect(text, lines, parents, found)
@@ -160,9 +160,9 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:
-    """Return the docstring at the start of the code `text[start:end]` of a logical line; None if there is none.
+    """Return the span of the docstring at the start of the logical line `text[start:end]`; None if there is none.
 
-    A docstring is one string or several adjacent ones, with or without parentheses, that form a whole statement.
+    A docstring is a statement of one or more adjacent strings, which may be in parentheses.
     """
     position = begin = _past_filler(text, start)
     depth = 0

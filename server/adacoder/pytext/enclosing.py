@@ -1,9 +1,8 @@
 """Find the functions around a position without reading the whole text.
 
-The functions that enclose a line are found from the lines above this line that have less indentation. A line outside
-triple-quoted strings that starts with a statement keyword (`def`, `return`, …) certainly starts a logical line. Such
-lines are called certain. For any other line, the text from the nearest certain line above is read exactly. So the
-result is the same as that of `definitions` for the whole text.
+The search goes up line by line. Outside triple-quoted strings, a line that begins with a statement keyword (`def`,
+`return`, …) certainly starts a logical line. Other lines are checked by reading the text from the nearest such line
+above. The result is the same as `definitions` gives for the whole text.
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ _BEYOND = 1 << 30
 def functions_around(text: str, offset: int) -> list[Definition]:
     """Return the functions that the line at `offset` belongs to, outermost first.
 
-    These are the functions of `definitions(text)` whose span contains the line. For the enclosing classes, only the
-    header and the first line of the body are read.
+    The result is the same as from `definitions`, but a class has only its header and the first line of its body.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -51,7 +49,7 @@ def _head(text: str, header_start: int) -> list[LogicalLine]:
 
 
 class _Above:
-    """The current line, whose enclosing functions are searched, and the lines above it."""
+    """The current line and the lines above it, in which its enclosing functions are searched."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -73,16 +71,13 @@ class _Above:
     def headers(self) -> Iterator[int]:
         """Yield the starts of the headers around the current line, innermost first.
 
-        The current line itself can be a header or a decorator. On the way up, only lines with less indentation than all
-        logical lines below them matter. If such a line is a header, its body contains the current line.
-
-        A line that is not certain does not hide the headers above it. Instead, the body of such a header is read to see
-        whether it reaches the current line.
+        The search goes up through lines with less and less indentation. If it is uncertain whether such a line starts a
+        statement, the bodies of the headers above are read to be sure.
         """
         text = self._text
         bound = lowest = _BEYOND
         lowest_start = self._line
-        deep = ""  # lines with this prefix are certainly indented as far as `bound`
+        deep = ""  # lines with this prefix are indented at least as far as `bound`
         if decorated := self._decorated():
             yield _start(decorated)
             bound = lowest = decorated.width
@@ -134,12 +129,11 @@ class _Above:
             start = self._line_start(start - 1 - is_pair)
 
     def _line_start(self, offset: int) -> int:
-        """Return the start of the line that contains `offset`."""
         newline = self._text.rfind("\n", 0, offset)
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
     def _content(self, start: int) -> int | None:
-        """Return the offset of the first non-blank character of a line; None for a blank line or a comment."""
+        """Return the offset of a line's first non-blank character; None for a blank line or a comment."""
         match = _WHITE.match(self._text, start)
         content = match.end() if match else start
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
@@ -151,7 +145,6 @@ class _Above:
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
 
     def _is_logical(self, start: int) -> bool:
-        """Return whether a logical line starts at `start`."""
         if self._is_certain(start):
             return True
         above = logical_lines(self._text, self._certain(start), start)
@@ -167,7 +160,7 @@ class _Above:
         Args:
             header_start: the start of the definition's header.
             width: the column of this header.
-            doubtful: the start of a line below the header that may start a logical line. If so, the body ends above it.
+            doubtful: the start of a line that ends the body if the line starts a statement.
         """
         if self._is_logical(doubtful):
             return False
@@ -175,7 +168,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header below the current line's decorator; None if this line is not part of a decorator."""
+        """Return the header below the decorator that the current line is in; None if the line is not in a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -195,7 +188,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return the start of a logical line at or above a header's decorators; without decorators, the header's."""
+        """Return an offset from which a header can be read with its decorators."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):
@@ -205,11 +198,9 @@ class _Above:
         return above if has_decorator else header_start
 
     def _is_decorator(self, start: int) -> bool:
-        """Return whether a line looks like a decorator."""
         content = self._content(start)
         return content is not None and self._text[content] == "@"
 
 
 def _start(line: LogicalLine) -> int:
-    """Return the offset where the line's indentation starts."""
     return line.start - len(line.indent)

@@ -45,9 +45,9 @@ class Lines:
         return end
 
 
-@lru_cache(maxsize=4)  # the starts are needed once for each function of a file
+@lru_cache(maxsize=4)  # called once for each function of a file
 def _starts(text: str) -> list[int]:
-    # If no line ends with a lone `\r`, `_NEWLINE` finds the same ends three times as fast.
+    # Without lone `\r` line endings, `_NEWLINE` finds the same line ends three times as fast.
     terminator = _NEWLINE if "\r" not in text or text.count("\r") == text.count("\r\n") else LINE_END
     return [0, *[match.end() for match in terminator.finditer(text)]]
 
@@ -73,7 +73,10 @@ def indent_of(line: str) -> str:
 
 
 def indent_width(white_space: str) -> int:
-    """Return the column after leading `white_space`. A form feed resets it to 0, and a tab goes to the next stop."""
+    """Return the column after leading `white_space`.
+
+    Tabs advance to the next tab stop, and a form feed resets the column.
+    """
     if not white_space.strip(" "):
         return len(white_space)
     column = 0

@@ -15,18 +15,19 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""The start of a line that cannot be inside a bracket, even if a bracket above it is open."""
+"""Matches a line start that can only be a statement, even if a bracket above is still open."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
-"""The text before a logical line: the rest of the line above, blank lines, comments and indentation."""
+"""The text before a logical line: blank lines, comments and indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
-"""Text that does not end a logical line and has no special characters."""
+"""Text without characters that matter for logical lines, such as quotes, brackets and line ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """The text between two NEWLINE tokens. Brackets and strings can extend it over several physical lines.
+    """A logical line in the sense of Python's tokenizer.
 
-    Blank lines and lines with only a comment are not logical lines.
+    Brackets and strings can extend a logical line over several physical lines. Blank lines and comment lines are not
+    logical lines.
     """
 
     start: int
@@ -36,11 +37,11 @@ class LogicalLine:
     indent: str
     """The white space before the logical line."""
     code_end: int
-    """Offset past the last character that is neither white space nor part of a comment."""
+    """Offset past the last character of code, without trailing comment and white space."""
     colon: int | None
-    """Offset of the first colon outside brackets and strings. For a `def` or `class`, it ends the header."""
+    """Offset of the first colon outside brackets and strings: the end of the header for a `def` or `class`."""
     closed: bool
-    """True if all brackets and strings of the logical line are closed."""
+    """True if all brackets and strings are closed."""
 
     @property
     def width(self) -> int:
@@ -58,7 +59,7 @@ def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator
 
 
 def _scan(text: str, begin: int, start: int) -> LogicalLine:
-    """Return the logical line whose indentation starts at `begin` and whose first character is at `start`."""
+    """Return the logical line with its indentation at `begin` and its first character at `start`."""
     size = len(text)
     depth = 0
     colon: int | None = None
@@ -109,8 +110,7 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 def statements(text: str) -> list[Span]:
     """Return the top-level statements of `text`.
 
-    A statement begins at its first decorator or keyword, and ends with its block. An indented line belongs to the
-    statement above it. So does a line that continues a compound statement, such as `else` or `except`.
+    A statement includes its decorators, its block, and clauses such as `else` and `except`.
     """
     found: list[Span] = []
     decorated = False

@@ -1,8 +1,8 @@
 """Find the ends of string literals, even in broken text.
 
-An unclosed string ends with its line. An unclosed triple-quoted string would end at the next triple quote. After that,
-code would be read as strings, and strings as code. So a triple-quoted string of several lines counts as closed only if
-the text after it could be Python.
+An unclosed string ends with its line. A missing triple quote would turn all later code into strings, and all later
+strings into code. So the next triple quote closes a string of several lines only if the text after the quote can be
+Python.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
 """A name that is not a keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
-"""Text that never directly follows a string in code: a name, or doctest's prompt."""
+"""Text that cannot follow a string in code: a name, or doctest's prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""The end of a line, and text below that is not code: a prompt, two names in a row, or a name and a full stop."""
+"""A line end and the start of text that is not code: a prompt, two names in a row, or a name and a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
-"""Escapes, braces, quotes and line ends in a formatted string, outside its fields."""
+"""Escapes, braces, quotes and line ends in a formatted string, outside its replacement fields."""
 _DEEPEST = 6
 """Maximum nesting of formatted strings and format specifications."""
 _LONGEST_FIELD = 150
-"""Maximum characters of a replacement field that may contain the string's own quotes. Nested fields are included."""
+"""Maximum characters of a replacement field that may contain the quotes of its string, including nested fields."""
 _LONGEST_FORMATTED = 2_000
 """Maximum characters of a formatted string whose fields are read. Longer strings rarely reuse their own quotes."""
 _FEW = 16
-"""Number of escaped quotes that are skipped one by one. After that, a search of the whole text is faster."""
+"""After this number of escaped quotes, a search of the whole text is faster than skipping them one by one."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -51,7 +51,7 @@ _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
     """Return the offset just past the string literal that opens at `quote_at`, and whether the literal is closed.
 
-    A backslash prevents the next character from closing the string, even in raw strings.
+    As in Python, a backslash before a quote prevents the end of a string, even in raw strings.
     """
     closing = _quotes(text, quote_at)
     is_formatted = _is_formatted(text, quote_at)
@@ -79,8 +79,7 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 def long_strings(text: str, end: int) -> list[Span]:
     """Return the triple-quoted string literals that begin before `end`, without prefixes.
 
-    Only a triple-quoted string can contain the start of a line, unless the line above ends in a backslash. So only
-    lines with three quotes are read. This is much faster than reading the whole text.
+    Only lines with three quotes are read, which is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0
@@ -104,12 +103,9 @@ def leaves_string_open(text: str) -> bool:
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """Return the string literal that contains the first three quotes after `start`; None if a comment contains them.
+    """Return the string literal that contains the three quotes at `quotes_at`; None if the quotes are in a comment.
 
-    Args:
-        text: the text.
-        start: an offset outside strings and comments.
-        quotes_at: the offset of the three quotes.
+    They are the first three quotes after `start`, which is outside strings and comments.
     """
     line_start = begin = _line_start(text, start, quotes_at)
     while begin > start and is_continued(text, begin):
@@ -120,7 +116,7 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Return the start of the line that contains `offset`, or `least` if the line starts before `least`."""
+    """Return the start of the line that contains `offset`, but at least `least`."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
@@ -170,7 +166,6 @@ def _short_stop(text: str, quote_at: int, limit: int = sys.maxsize) -> int:
 
 
 def _is_even(text: str, least: int, end: int) -> bool:
-    """Return whether the number of backslashes before `end` is even."""
     begin = end
     while begin > least and text[begin - 1] == "\\":
         begin -= 1
@@ -178,11 +173,10 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """Return whether the string at `start` is unclosed, and the quotes that end at `end` open another string.
+    """Return whether the quotes that end at `end` open another string instead of closing the string at `start`.
 
-    In valid Python, the result is always False. The text after the quotes decides: there must be text on the same line
-    that cannot follow a string, or text on the next lines that cannot be code. The next lines count only if the line
-    above the quotes opens a block, because a line further down may be half typed.
+    The answer is True only if the text after the quotes cannot be Python. The next lines are judged only at the start
+    of a block, because lines further down may be half typed.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -190,7 +184,7 @@ def _opens_another(text: str, start: int, end: int) -> bool:
 
 
 def _is_first_of_block(text: str, least: int, offset: int) -> bool:
-    """Return whether the last non-blank line above `offset` ends in a colon and has less indentation."""
+    """Return whether `offset` is in the first line of a block."""
     if text[offset - 1] not in " \t\f\r\n":
         return False
     above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
@@ -202,23 +196,20 @@ def _is_first_of_block(text: str, least: int, offset: int) -> bool:
 
 
 def _leading(text: str, line_start: int) -> str:
-    """Return the leading white space of a line."""
     match = _WHITE.match(text, line_start)
     return match.group() if match else ""
 
 
 def _is_formatted(text: str, quote_at: int) -> bool:
-    """Return whether the quote at `quote_at` begins a formatted string."""
     if text[quote_at - 1 : quote_at] not in _FORMATTED_LAST:
         return False
     return _FORMATTED_PREFIX.search(text[max(quote_at - 3, 0) : quote_at]) is not None
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Return the offset just past a formatted string. The string's fields may contain its own quotes (PEP 701).
+    """Return the offset just past a formatted string, which may contain its own quotes in fields (PEP 701).
 
-    Return None if the string, read in this way, is not closed before `limit`. The caller then reads it as a plain
-    string, as Python 3.11 does.
+    Return None if it is not closed before `limit`. The caller then reads it as a plain string, as Python 3.11 does.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -238,9 +229,7 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
     """Return the offset just past the closing brace of a replacement field; None if it is not closed before `limit`.
 
-    If the formatted string is not triple-quoted, each field must end on its line. A string in a field must also end on
-    its line if it has the same quotes as the formatted string. If one of these does not end there, the field is
-    probably half typed.
+    If the formatted string is not triple-quoted, a field that does not end on its line is probably half typed.
     """
     if depth > _DEEPEST:
         return None

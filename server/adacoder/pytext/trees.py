@@ -1,7 +1,7 @@
-"""Parse text with the Python that runs AdaCoder. Only this module calls Python's parser.
+"""Parse text with the Python that runs AdaCoder.
 
-The user's Python may be newer or older than AdaCoder's. So a result of None does not prove a syntax error. It only
-means that the text must be read by its lines.
+The user's Python may be newer or older. So a result of None does not prove a syntax error, and the caller must read the
+text by its lines. Only this module calls Python's parser.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from symtable import SymbolTable
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Exceptions of Python's parser. Their causes are broken text, NUL characters, and code that is nested too deeply."""
+"""Exceptions of Python's parser for broken text, NUL characters and deep nesting."""
 _LONGEST = 1_000_000
-"""Maximum characters of a text that is parsed. The parser cannot be interrupted, and blocks everything else."""
+"""Maximum characters of a text to parse. Parsing cannot be interrupted, and blocks all other threads."""
 _MANY_DOTS = 500
 _LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
-"""A very long dotted name in an import. For each part, Python's parser copies all earlier parts."""
+"""A very long dotted name in an import, which Python parses in quadratic time."""
 _ONE_AT_A_TIME = threading.RLock()
-"""A lock for Python's warning filters, because the whole process shares them."""
+"""A lock for Python's warning filters, which are global."""
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -35,7 +35,7 @@ def parsed(text: str) -> ast.Module | None:
         with _reading(text):
             try:
                 return ast.parse(unmarked(text))
-            except SystemError:  # before Python 3.11.8, a parser in another thread can disturb this one (gh-106905)
+            except SystemError:  # another thread can disturb the parser before Python 3.11.8 (gh-106905)
                 return ast.parse(unmarked(text))
     except UNREADABLE:
         return None
@@ -43,9 +43,9 @@ def parsed(text: str) -> ast.Module | None:
 
 @lru_cache(maxsize=64)  # all repair rules check the same text
 def error_line(text: str) -> int | None:
-    """Return the 1-based line of the first syntax error that AdaCoder's Python finds in `text`; None without errors.
+    """Return the 1-based line of the first syntax error in `text`; None without errors.
 
-    The text is not run.
+    AdaCoder's Python compiles the text and does not run it.
     """
     try:
         with _reading(text):
@@ -59,7 +59,7 @@ def error_line(text: str) -> int | None:
 
 def symbols(text: str) -> SymbolTable | None:
     """Return the symbol table of the module `text`; None if AdaCoder's Python cannot parse it."""
-    import symtable  # needed only once there is a reply or an example
+    import symtable  # needed only for a reply or an example
 
     try:
         with _reading(text):
@@ -69,13 +69,13 @@ def symbols(text: str) -> SymbolTable | None:
 
 
 def unmarked(text: str) -> str:
-    """Replace a byte order mark with a form feed, which is white space to Python. Offsets stay the same."""
+    """Replace a byte order mark by a form feed, which Python skips as white space. Offsets stay the same."""
     return "\f" + text[1:] if text.startswith("\ufeff") else text
 
 
 @contextmanager
 def _reading(text: str) -> Iterator[None]:
-    """Suppress Python's warnings while the user's text is parsed. For example, the text may have invalid escapes.
+    """Suppress Python's warnings, for example about invalid escapes, while a text is parsed.
 
     Raises:
         ValueError: `text`, or a dotted name in it, is too long to parse quickly.

@@ -14,7 +14,6 @@ repeat themselves. A reply with code passes through these modules in this order:
     decorators      selects the decorators that may be inserted
     extract         creates a Candidate for each version of the function
 
-`free_names` finds the names that a piece of code uses. `laziness` detects functions that are only outlined. Code that
-our own Python can parse stays unchanged. Code that it cannot parse is kept, because the user's Python may be newer. All
-forms of replies come from recorded replies; see `fixtures/replies.toml`.
+Code that AdaCoder's Python can parse stays unchanged. Other code is kept as well, because the user's Python may be
+newer. All forms of replies occur in recorded replies; see `fixtures/replies.toml`.
 """

@@ -14,11 +14,14 @@ from adacoder.replies.transcript import readable
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a reply that contains code."""
+    """A part of a reply that contains code."""
 
     text: str
     ended: bool
-    """True if a closing fence or prose follows, so that the block is complete even if the reply is still growing."""
+    """True if a closing fence or prose follows the block.
+
+    The block is then complete, even if the reply is still growing.
+    """
     is_marked: bool = True
     """False for text outside of fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
@@ -34,10 +37,9 @@ def is_patch(text: str) -> bool:
 
 
 def code_blocks(text: str) -> list[Block]:
-    """Return the blocks of a reply.
+    """Return the blocks of a reply: the text in fences and the unmarked text between them.
 
-    If there are fences, the blocks are the text in them and the unmarked text between them. Otherwise, the blocks are
-    the code in JSON, or the whole reply if it contains a patch.
+    If there are no fences, return the code in JSON, or the whole reply if it contains a patch.
     """
     blocks = _fenced(text)
     if not blocks and (text.lstrip()[:1] in ("{", "[") or parsed(text) is None):
@@ -66,8 +68,7 @@ _OTHER_LANGUAGE = re.compile(
 def fenced_blocks(text: str) -> list[Block]:
     """Return the fenced blocks of `text` that may contain Python, in order; none if the whole text is Python.
 
-    A fence inside a string, such as a docstring with Markdown, does not open or close a block. A fence that is never
-    closed contains the rest of the text.
+    A fence inside a string, such as a docstring, does not count. An unclosed fence contains the rest of the text.
     """
     return [block for block in _fenced(text) if block.is_marked]
 
@@ -111,13 +112,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """Return the text of a fence as a block. If the text is JSON, return the code in the JSON."""
+    """Return the text of a fence as a block, or the code in this text if the text is JSON."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """Return the lines of the block at `begin`, whether its fence is closed, and the index after the block."""
+    """Return the lines of the block at `begin`, whether its fence is closed, and the index of the next line."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -146,7 +147,10 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Return the triple quote that is open at the end of `line`, or "". `triple` is the one open at its start."""
+    """Return the triple quote that is still open after `line`, or "".
+
+    `triple` is the quote that is open before `line`.
+    """
     position = 0
     while True:
         if triple:
@@ -163,7 +167,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """Return the text of a block. If the fence is indented, as in a list, remove this indentation from all lines."""
+    """Return the text of a block. The indentation of the fence, for example in a list, is removed from all lines."""
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]
@@ -175,27 +179,28 @@ _KEYWORD = (
     r"|in|is|lambda|match|nonlocal|not|or|pass|print|raise|return|try|type|while|with|yield|None|True|False)\b"
 )
 _PROSE = re.compile(
-    rf"[\w'’ ]*?(?<![\w'’])(?!{_KEYWORD})[^\W\d][\w'’]*"  # two words in a row
+    rf"[\w'’ ]*?(?<![\w'’])(?!{_KEYWORD})[^\W\d][\w'’]*"  # two words without an operator
     rf" (?!{_KEYWORD})[^\W\d][\w'’-]*(?=[\s,.:;!?—)]|$)"
-    r"|[^\W\d][\w'’-]*(?:,?[ ][\w'’-]+)+(?<!\d)[.!?]$"  # It is so.
-    rf"|(?!{_KEYWORD})[^\W\d]\w*[ ]*:[ ]*$"  # Solution:
-    r"|[^\W\d]+['’](?:s|ll|ve|re|m|d|t)\b"  # Here's
+    r"|[^\W\d][\w'’-]*(?:,?[ ][\w'’-]+)+(?<!\d)[.!?]$"  # a sentence, such as "It works."
+    rf"|(?!{_KEYWORD})[^\W\d]\w*[ ]*:[ ]*$"  # a label, such as "Solution:"
+    r"|[^\W\d]+['’](?:s|ll|ve|re|m|d|t)\b"  # a contraction, such as "Here's"
     r"|(?:Sure|Okay|OK|Certainly|Note|Explanation|Examples?|Output|Usage)[!,.:](?:\s|$)"
-    r"|(?:[-*+•]|\d+[.)])[ ]+\S"  # an item of a list
-    r"|\*\*|~~~|```|={3,}|-{3,}|\|"  # bold, fences, rules, tables
-    r"|</?[A-Za-z][\w-]*>|\[/?[A-Z]{3,}\]"  # tags
+    r"|(?:[-*+•]|\d+[.)])[ ]+\S"  # a list item
+    r"|\*\*|~~~|```|={3,}|-{3,}|\|"  # bold text, fences, rules, tables
+    r"|</?[A-Za-z][\w-]*>|\[/?[A-Z]{3,}\]"  # tags of HTML or a chat template
 )
 
 
 def is_prose(line: str) -> bool:
-    """Return whether a line at column 0 is prose or Markdown, and not Python."""
+    """Return whether a line at column 0 is prose or Markdown instead of Python."""
     return _PROSE.match(line) is not None
 
 
 def runs(block: Block) -> list[Block]:
-    """Split a block at prose, and return the runs of code in between. Only lines at column 0 count as prose.
+    """Split a block at prose, and return the code in between.
 
-    If a run ends in an open string, the prose after it may belong to the string, so the run does not count as ended.
+    Only lines at column 0 count as prose. An unclosed string may include the prose, so the code before the prose does
+    not count as ended.
     """
     found: list[Block] = []
     begin = position = 0

@@ -27,19 +27,19 @@ _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""The `=` of an assignment is searched only in this many characters."""
+"""Only this many characters of a statement are searched for the `=` of an assignment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """One statement at module level that a function may need."""
+    """A top-level statement of a reply that a function may need."""
 
     text: str
     binds: frozenset[str]
     """The names that the statement binds; empty if they are unknown."""
     is_import: bool
     place: Span
-    """The statement's place in the passage."""
+    """The statement's span in the passage."""
 
 
 def dependencies(text: str) -> list[Dependency]:
@@ -61,9 +61,9 @@ def dependencies(text: str) -> list[Dependency]:
 
 
 def _made(statement: str) -> frozenset[str]:
-    """Return the names that a statement binds or may change, if it is not a plain import, definition or assignment.
+    """Return the names that a statement may bind or change.
 
-    Examples are a loop that fills a table, `try:` around an import, `table[key] = …`, and `table.extend(…)`.
+    This is for statements such as a loop that fills a table, `try:` around an import, and `table[key] = …`.
     """
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
@@ -119,9 +119,9 @@ def is_in_module(name: str, target: Target) -> bool:
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
-    """Return whether the target's module already has this definition.
+    """Return whether the target's module already has a definition like `dependency`.
 
-    It must have the same assignment, a function with the same parameters, or a class with the same name.
+    Two classes with the same name count as alike, and so do two functions with the same parameters.
     """
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
@@ -137,14 +137,14 @@ def _are_alike(ours: str, line: str) -> bool:
 
 
 def _first_line_in_module(name: str, target: Target) -> str | None:
-    """Return the first logical line of the definition of `name` at the top level of the target's module."""
+    """Return the first line of the top-level definition of `name` in the target's module."""
     text = normalize(target.text)
     start = _definitions_in(text).get(name)
     line = None if start is None else next(logical_lines(text, start), None)
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # This function is called once for each name in the same text.
+@lru_cache(maxsize=2)  # called once for each name in the same text
 def _definitions_in(text: str) -> Mapping[str, int]:
     """Map each name that is defined at the top level to the offset of its first definition."""
     starts: dict[str, int] = {}

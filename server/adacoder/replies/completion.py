@@ -1,9 +1,10 @@
-"""Decide whether a reply is complete.
+"""Decide whether a reply is complete, to end it early.
 
-AdaCoder closes a stream as soon as it has the whole function. If the function is only a draft and the reply does not
-say so, a better version after it is lost. Of 487 recorded replies of chats to a request for one block, none has a
-second version of its function. Of 246 replies to a request for several blocks (MapCoder's recall), 8 have a second
-version, and in 5 of them only the second version passes. So AdaCoder reads replies to such a request to their end.
+As soon as the reply has the whole function, AdaCoder closes the stream. A better version after that is lost.
+
+Of 487 recorded replies with one requested block, none has a second version of its function. Of 246 replies with several
+requested blocks (MapCoder's recall), 8 have a second version, and in 5 only the second version passes. So AdaCoder
+reads such replies to the end.
 """
 
 from __future__ import annotations
@@ -28,31 +29,32 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Eight lines without code at the end of a reply. They show that the model has finished its code but cannot stop."""
+"""Eight lines without code at the end of a reply. The model has probably finished its code."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""The end of a text that announces code. After it, a block may begin."""
+"""The end of a text that announces code, such as "Here is the function:"."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
-"""Words that mark a draft, which a better version may follow. They occur in 4 of 733 recorded replies of chats."""
+"""Words that mark a draft, which a better version may follow. They occur in 4 of 733 recorded replies."""
 _EAGER = 8
-"""After this many checks of a reply, the reply must grow before the next check."""
+"""Number of checks of a reply after which the reply must grow before the next check."""
 _LONGEST = 100_000
-"""Longer replies, in characters, are not ended early."""
+"""Replies of more than this many characters are not ended early."""
 _GROWTH = 8
-"""Before a later check, the reply must grow by its length divided by this number, so that checks stay cheap."""
+"""A later check waits until the reply has grown by its length divided by this number."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """Return a callback that reports whether a growing reply contains the finished target. Use it for one reply only.
+    """Return a function that reports whether a growing reply contains the finished target.
 
-    The target is finished if its fence is closed, or if other text follows it without indentation, such as prose or a
-    call. After that, the model can only add comments or another version. The reply or the module must also define all
-    names that the target needs. If in doubt, the callback returns False. It checks only after a line that can end code,
-    so it may be called for every token.
+    Use it for one reply only. The target is finished if its fence is closed, or if other text without indentation
+    follows. All names that it needs must be defined in the reply or the module. If in doubt, the function returns
+    False.
+
+    The function is cheap enough to be called for every token.
     """
     seen = looks = least = 0
 
@@ -75,7 +77,7 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def is_without(text: str, target: Target, most: int) -> bool:
-    """Return whether a growing reply has an answer of more than `most` characters, in which no target has begun yet."""
+    """Return whether an answer of more than `most` characters has not begun the target yet."""
     if is_thinking(text):
         return False
     so_far = answer(text)
@@ -83,10 +85,10 @@ def is_without(text: str, target: Target, most: int) -> bool:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Return whether a stop sequence ended a reply before it had the function and everything that the function needs.
+    """Return whether a stop sequence ended a reply before it had the function and all names that the function needs.
 
-    Such a reply ends in thoughts, inside a fence, or after words that announce code. The reply need not define names
-    that `is_known` accepts.
+    Such a reply ends in thoughts, inside a fence, or after words that announce code. Names that `is_known` accepts need
+    no definition in the reply.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -101,9 +103,9 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Return whether `text` may contain the target, because it defines the name or begins with an indented line.
+    """Return whether `text` may contain the target.
 
-    A body without a signature elsewhere does not count, because it may belong to another example.
+    It must define the target's name, or begin with an indented line.
     """
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
@@ -118,7 +120,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """Return whether words before the first code mark it as a draft, so that a better version may follow."""
+    """Return whether the words before the first code mark the code as a draft, so that a better version may follow."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )
@@ -128,7 +130,7 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Return whether `found` is the complete target, and all names that it needs are defined or `is_known`."""
+    """Return whether `found` is the complete target, with definitions of all names that it needs."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
@@ -137,7 +139,7 @@ def _is_whole(
 def _is_followed(found: Found, target: Target) -> bool:
     """Return whether the text after the function shows that the function has ended.
 
-    Other code that is not indented shows this, except for another version of the function. So do many empty lines.
+    Other unindented code shows this, unless it is another version of the function. Many empty lines show it as well.
     """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
@@ -150,9 +152,9 @@ def _is_followed(found: Found, target: Target) -> bool:
 
 
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
-    """Yield the names that the function's body and its helpers use, and that neither reply nor module seems to define.
+    """Yield the names that the function's body and its helpers use, but neither the reply nor the module defines.
 
-    Names in decorators and annotations do not count, because the target keeps its own.
+    Decorators and annotations are ignored, because the target keeps its own.
     """
     if parsed(found.function) is None:
         return

@@ -1,4 +1,4 @@
-"""Fill in the parts of a function that a reply replaces with a comment such as `# ... existing code ...`.
+"""Fill in the parts of a function that a reply replaces with comments such as `# rest of code`.
 
 Models write such comments if they are asked to edit a file. Of 7,037 recorded replies, 4 contain one.
 """
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _MOST_LINES = 200
-"""Maximum number of lines of the reply's body and the current body together."""
+"""Maximum lines of the reply's body and the current body together."""
 _TELLING = 80
-"""Only this many characters of a line are compared."""
+"""Only this many characters of each line are compared."""
 _ALIKE = 0.6
-"""If two lines are more similar than this, one may be a changed version of the other."""
+"""Similarity above which a line may be a changed version of another line."""
 _LEAVES = ("return", "raise")
 
 
 def filled(function: Definition, target: Target) -> str | None:
-    """Return `function` with its omitted parts taken from the target's current body. The result is at column 0.
+    """Return `function` at column 0, with omitted parts taken from the target's current body.
 
-    Return None if `function` omits nothing, or if the beginning or end of an omitted part is ambiguous.
+    Return None if nothing is omitted, or if the beginning or end of an omitted part is ambiguous.
     """
     present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
     if target.is_stub or present is None:
@@ -57,7 +57,7 @@ def filled(function: Definition, target: Target) -> str | None:
 
 
 def _halves(function: Definition) -> tuple[list[str], list[str]]:
-    """Split a function after its docstring, or else after its header, and return both parts as lines."""
+    """Return the lines of a function up to its docstring, or else its header, and the other lines."""
     text = dedent(function.span.of(function.text))
     own = definitions(text)[0]
     begin = own.header.end if own.docstring is None else own.docstring.end
@@ -67,9 +67,9 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Return the line of the current body `there` at which the omitted part after `written` begins; None if ambiguous.
+    """Return the line of `there`, the current body, at which the omitted part after `written` begins.
 
-    The part begins after the last line of `written` that is also in `there`.
+    The part begins after the last line of `written` that also occurs in `there`. Return None if this is ambiguous.
     """
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
@@ -82,10 +82,10 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Return the line of the current body `there` at which the omitted part before `written` ends; None if ambiguous.
+    """Return the line of `there`, the current body, at which the omitted part before `written` ends.
 
-    The part ends at the first line of `written` that is also in `there`. Without such a line, the part ends with the
-    body, or before the body's last `return` if `written` begins with a `return`.
+    The part ends at the first line of `written` that also occurs in `there`. Without such a line, the part ends with
+    the body, or before a final `return` that `written` replaces. Return None if this is ambiguous.
     """
     for index, line in enumerate(written):
         if line.strip() and line in there:
@@ -98,7 +98,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """Return whether no line of `written` may be a changed version of a line of `there`."""
+    """Return whether no line of `written` looks like a changed line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

@@ -1,7 +1,6 @@
-"""Turn a model's Reply into a Candidate: the target function as the model wrote it, with its dependencies.
+"""Make a candidate from a model's reply: the target function as the model wrote it, with its dependencies.
 
-Functions are found by their lines, not by a parser. So even a reply with a syntax error gives a Candidate, and no reply
-raises an error.
+Functions are found by their lines and not by a parser. So a reply with a syntax error also gives a candidate.
 """
 
 from __future__ import annotations
@@ -30,24 +29,23 @@ if TYPE_CHECKING:
 
 
 _MOST = 200
-"""Maximum number of imports, and of other definitions, that are included with a function."""
+"""Maximum number of imports, and of definitions, to take with a function."""
 _MOST_TOLD = 5
 """Maximum number of names that a note lists."""
 _MOST_VERSIONS = 8
-"""Maximum number of versions of a function that are tried. Each failure costs an evaluation."""
+"""Maximum number of versions of a function to try. Each failure costs an evaluation."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Maximum number of versions that are read, including duplicates."""
+"""Maximum number of versions to read, including duplicates."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
-    """Return the target as written in `reply`. If the reply does not contain it, return a Candidate without a function.
+    """Return the target as written in `reply`.
 
-    A model may show a draft before its answer, so the last complete version is chosen. The other versions become its
-    `others`. A body without a signature gets the target's own signature. Imports and helpers that a version uses are
-    included, even if they come after it or in another block. The Candidate is `cut` if the reply broke off in the
-    function or leaves out parts of it.
+    A candidate without a function means that the target was not found. The last complete version is chosen, because a
+    model may show a draft first. The other versions are in the candidate's `others`. Imports and helpers that a version
+    uses are included. The candidate is `cut` if the reply ended inside the function or omits parts of it.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -72,7 +70,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """Return the candidate with and without the reply's new decorators, in the order in which to try the two."""
+    """Return the candidate with and without the reply's new decorators, in the order in which to try them."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -91,7 +89,7 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Return a note that names the functions and classes of a reply that are not inserted; empty if there are none.
+    """Return a note with the names of functions and classes in a reply that are not inserted; empty if there are none.
 
     They are not inserted if `function` does not need them, or if the module already defines them.
     """
@@ -117,15 +115,15 @@ def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple
 
 
 def _is_empty(text: str) -> bool:
-    """Return whether a reply consists only of white space, invisible characters and fences."""
+    """Return whether a reply has only white space, invisible characters and fences."""
     return _BLANK.fullmatch(_FENCE_LINES.sub("", text)) is not None
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
     """Return the passages that may contain helpers of `found`, the most likely first.
 
-    A reply with several versions of the function may also have several versions of a helper. The passages up to the
-    next version of the function come first, from last to first.
+    Each version of the function may have its own versions of helpers. So the passages up to the next version come
+    first, from last to first.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages
@@ -136,7 +134,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Create a Candidate from `found`, with dependencies from the code around it and from `others`."""
+    """Create a candidate from `found`, with dependencies from the code around it and from `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -154,10 +152,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Return the dependencies of a function. Also return the end of the function and its dependencies in the passage.
+    """Return the dependencies of a function, and the offset in its passage where the function and its dependencies end.
 
-    All dependencies before the function are included. Dependencies after it and in other passages are included only if
-    the function or an included dependency uses them.
+    Dependencies before the function are always included. Others are included only if the function or an included
+    dependency uses them.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
@@ -178,7 +176,7 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Return the dependencies in a passage, without versions of the function and definitions that the module has."""
+    """Return the imports and definitions in a passage that are not the function and not already in the module."""
     ours = (found.name, target.name)
     return [
         each
@@ -188,7 +186,7 @@ def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
 
 
 def _needed(offered: list[Dependency], by: list[str]) -> list[Dependency]:
-    """Return the dependencies that the texts in `by` use, directly or through other dependencies."""
+    """Return the dependencies that the texts in `by` use, directly or indirectly."""
     offers: dict[str, list[int]] = {}
     for index, each in enumerate(offered):
         for name in each.binds:

@@ -1,6 +1,6 @@
-"""Remove thoughts and control tokens from a model's reply by filters. A filter is a pure function of a text.
+"""Remove thoughts and control tokens from a model's reply.
 
-Filters never change valid Python. They change only text that no version of Python can parse, such as tags and tokens
+A filter is a function from text to text. Filters change only text that no version of Python can parse, such as tags
 around code.
 """
 
@@ -16,25 +16,25 @@ Filter = Callable[[str], str]
 
 
 LONGEST_ANSWER = 250_000
-"""Maximum characters of a reply without its thoughts. The rest is cut off."""
+"""Maximum characters of an answer. The rest is cut off."""
 _LONGEST = 1_000_000
 """Maximum characters of a reply with its thoughts. The rest is cut off."""
 
 
 def answer(text: str) -> str:
-    """Return the answer in a reply, without the thoughts before it and at most `LONGEST_ANSWER` characters long."""
+    """Return the answer in a reply: the text after the thoughts, with at most `LONGEST_ANSWER` characters."""
     return without_thinking(text[:_LONGEST])[:LONGEST_ANSWER]
 
 
 def unwrapped(text: str) -> str:
-    """Remove thoughts and control tokens from a reply, but no prose and no fences. Line endings become `\\n`."""
+    r"""Remove thoughts and control tokens from a reply, but keep prose and fences. Line endings become `\n`."""
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
     text = normalize(text.replace("\r\r\n", "\r\n"))  # some line endings were converted twice
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
 
 def filtered(text: str, filters: Iterable[Filter]) -> str:
-    """Apply `filters` to `text` in order, until our own Python can parse the text."""
+    """Apply `filters` to `text` in order, until AdaCoder's Python can parse the text."""
     if is_python(text):
         return text
     for change in filters:
@@ -46,7 +46,7 @@ def filtered(text: str, filters: Iterable[Filter]) -> str:
 
 
 def is_python(text: str) -> bool:
-    """Return whether our own Python can parse `text`, as a module or as an indented body."""
+    """Return whether AdaCoder's Python can parse `text`, as a module or as an indented body."""
     return parsed(f"if 1:\n{text}" if text[:1] in (" ", "\t") else text) is not None
 
 
@@ -64,9 +64,9 @@ _CHANNEL = re.compile(CHANNEL)
 def without_thinking(text: str) -> str:
     """Return `text` without the model's thinking before its answer.
 
-    The opening tag may be missing because it was part of the prompt. Thinking then ends at the last closing tag that is
-    outside of fences and has text after it. If no closing tag follows, only the opening tag is removed, because a model
-    that forgets to close its thinking often continues with the answer.
+    The opening tag may be missing, because it may be part of the prompt. Thinking then ends at the last closing tag
+    outside of fences with text after it. If only the closing tag is missing, all text after the opening tag is kept,
+    because the answer often follows.
     """
     text = _from_last_channel(text)
     position = 0
@@ -102,7 +102,7 @@ def ends_in_fence_line(text: str) -> bool:
 
 
 def _from_last_channel(text: str) -> str:
-    """Return the text from the `final` channel on, or else from the last channel on; all text without channels."""
+    """Return the text of the `final` channel, or else of the last channel. Without channels, return all text."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -124,9 +124,9 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 
 
 def without_control_tokens(text: str) -> str:
-    """Return `text` without tokens of a chat template or of fill-in-the-middle at its start and end.
+    """Return `text` without control tokens, such as those of a chat template, at its start and end.
 
-    The text is cut at the first token that marks its end, except for a closing fence right after the token.
+    The text is cut at the first token that ends a text. A closing fence after the token is kept.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]
@@ -141,4 +141,4 @@ def without_control_tokens(text: str) -> str:
 
 
 UNWRAPPING: tuple[Filter, ...] = (without_thinking, without_control_tokens)
-"""Filters for a whole reply. They are applied in this order until the text is Python."""
+"""Filters for a whole reply, in the order in which `unwrapped` applies them."""

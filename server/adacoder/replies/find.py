@@ -1,4 +1,4 @@
-"""Find the target's function in the text of a reply, by its name or by other signs."""
+"""Find the target's function in the text of a reply, by its name or by other properties."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ELSEWHERE = 2
-"""Rank of a function that is neither in the target's place nor at top level."""
+"""Rank of a function inside another class or function than the target."""
 _DEFINES_OR_IMPORTS = re.compile(r"@|(?:async[ \t]+)?def\b|class\b|import\b|from\b")
 _TESTS = re.compile(r"main|check|run_tests|test\w*")
 _OPENS_BLOCK = re.compile(r"(?:async[ \t]+)?(?:def|for|with)\b|(?:class|if|elif|else|while|try|except|finally)\b")
@@ -48,27 +48,28 @@ class Found:
     passage: Block
     """The code that contains the version."""
     span: Span
-    """The version's place in the passage."""
+    """The span of the version in the passage."""
     name: str
     is_closed: bool
     """True if all strings and brackets are closed, and the last line neither opens a block nor ends in an operator."""
     is_in_place: bool
-    """True if the version is at top level or in the target's place, and its whole body is indented."""
+    """True if the version is at top level, or nested like the target, and its whole body is indented."""
     is_lazy: bool
 
     @property
     def is_sound(self) -> bool:
-        """True if the version seems complete."""
+        """True if the version seems complete and correctly placed."""
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
-    """Find the versions of the target's function in a reply. Also return the passages of code, which may have helpers.
+    """Find the versions of the target's function in a reply.
 
-    Sound versions come first, from last to first. The others follow in the order of the reply.
+    Also return the passages of code, which may have helpers. Sound versions come first, from last to first. The others
+    follow in the order of the reply.
 
-    The first successful search decides: for the name in fences and near them, for the name in the whole text, for a
-    body that returns, for a function with another name, and for a body that returns nothing.
+    Several searches are tried until one succeeds: for the name in and near fences, for the name in the whole text, for
+    a body that returns, for a function with another name, and for a body that returns nothing.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
@@ -138,7 +139,7 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """Return 0 for a function in the target's place, 1 for a function at top level, else `_ELSEWHERE`."""
+    """Return 0 for a function with the target's qualified name, 1 for a function at top level, else `_ELSEWHERE`."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1
@@ -147,7 +148,7 @@ def _rank(definition: Definition, target: Target) -> int:
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
     """Return the versions of a function with another name that is probably the target.
 
-    It must be the only function with as many parameters as the target, or else with the same names of parameters.
+    It must be the only function with as many parameters, or else the only one with the same parameter names.
     """
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
@@ -208,7 +209,7 @@ def _is_closed(definition: Definition) -> bool:
 
 
 def _end_with_lost_lines(definition: Definition) -> int:
-    """Return the end of a function at column 0, including lines of its body that lost their indentation."""
+    """Return the end of a function at column 0, including lines that lost their indentation."""
     end = definition.span.end
     if definition.parents or definition.header_line.width:
         return end

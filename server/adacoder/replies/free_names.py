@@ -21,7 +21,10 @@ def words(text: str) -> frozenset[str]:
 
 
 def free_names(text: str) -> frozenset[str]:
-    """Return the names that the module `text` uses but does not bind; all its words if our Python cannot parse it."""
+    """Return the names that the module `text` uses but does not bind.
+
+    Return all its words if AdaCoder's Python cannot parse it.
+    """
     module = symbols(text)
     if module is None:
         return words(text)
@@ -34,7 +37,6 @@ def free_names(text: str) -> frozenset[str]:
 
 
 def _used(module: SymbolTable) -> Iterator[str]:
-    """Yield the global names that a module or any scope in it uses."""
     waiting = [module]
     while waiting:
         table = waiting.pop()
@@ -45,7 +47,7 @@ def _used(module: SymbolTable) -> Iterator[str]:
 
 
 def parameters(signature: str) -> list[str] | None:
-    """Return the parameter names of a signature, starred ones last; None if it cannot be parsed."""
+    """Return the parameter names of a signature, with `*args` and `**kwargs` last; None if it cannot be parsed."""
     tree = parsed(f"{normalize(signature)} pass")
     function = tree.body[0] if tree else None
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -1,4 +1,4 @@
-"""Read a score, a confidence, or a yes or no in a reply. Models word these in many ways."""
+"""Read a score, or a yes or no, in a reply. Models write these in many ways."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _JUDGES = re.compile(
 def score(text: str, most: int) -> float | None:
     """Return the score in a reply, from 0 to `most`; None if there is none.
 
-    Examples are "Score: 4", "**4/5**" and "I give it a three". Numbers in words are read up to five. The last score
-    counts, because models reason before they conclude.
+    Examples are "Score: 4", "**4/5**" and "I give it a three". The last score counts, because models reason before they
+    conclude.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
     for form in (_NAMED, _OUT_OF, _SHARE):
@@ -45,7 +45,7 @@ def score(text: str, most: int) -> float | None:
 
 
 def _scaled(found: re.Match[str], most: int) -> float | None:
-    """Return the number of a match, scaled to `most`; None if the number is out of range."""
+    """Return the number of a match, scaled to the range up to `most`; None if the number is out of range."""
     word = found["number"].lower()
     value = float(_WORDS[word]) if word in _WORDS else float(word)
     groups = found.groupdict()
@@ -56,7 +56,7 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Return True for a yes, False for a no, and None for neither. The last word with such a meaning decides."""
+    """Return True if a reply says yes, False for no, and None for neither. The last such word counts."""
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

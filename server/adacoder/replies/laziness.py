@@ -1,4 +1,4 @@
-"""Detect functions in a reply that only outline their code, or leave out parts of it."""
+"""Detect functions in a reply that omit all or parts of their code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def leaves_out(line: str) -> bool:
 
 
 def _statements(function: Definition) -> list[str]:
-    """Return the statements of the body without the docstring. Compound statements are cut to their first line."""
+    """Return the statements of the body without the docstring.
+
+    Only the first line of a compound statement is included.
+    """
     text = function.text
     docstring = function.docstring
     begin = function.header.end if docstring is None else docstring.end
@@ -71,7 +74,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """Yield True for each line of the body that is a placeholder (`... rest of code`, or `...` as a whole block)."""
+    """For each line of the body, yield whether it is a placeholder, such as `... rest of code`."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:
@@ -82,7 +85,7 @@ def _leaves_out(function: Definition) -> Iterator[bool]:
 
 
 def _comments(function: Definition) -> list[str]:
-    """Return the comments that have their own line and are short enough to be placeholders for code."""
+    """Return the comments on their own lines that are short enough to be placeholders."""
     text = function.span.of(function.text)
     if "#" not in text:
         return []

@@ -1,4 +1,4 @@
-"""Read lists in a reply: numbered or bulleted lists, lines, JSON arrays, and XML even if its tags are not closed."""
+"""Read lists in a reply: numbered or bulleted lists, lines, JSON arrays, and XML with or without closing tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Return at most `most` items of a JSON array, else of a numbered or bulleted list, else lines except headings."""
+    """Return at most `most` items of a JSON array, or of a numbered or bulleted list, or else lines except headings."""
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
@@ -46,7 +46,7 @@ def _of_list(text: str) -> list[str]:
 
 
 def _end_of_list(text: str, start: int) -> int:
-    """Return the end of the last item, which is a blank line before text that is not indented."""
+    """Return the end of the last item, at the first blank line with unindented text below."""
     ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
     return ends.start() if ends else len(text)
 
@@ -58,7 +58,7 @@ def _announces(line: str) -> bool:
 def sections(text: str, tag: str) -> tuple[str, ...]:
     """Return the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the text.
 
-    Without such tags, headings separate the texts: lines that begin with the tag's word and a number ("Problem 2:").
+    Without such tags, the texts begin at headings such as "Problem 2:", where "problem" is the tag.
     """
     text = answer(text)
     opening = re.compile(rf"<{tag}\b[^<>\n]*>", re.IGNORECASE)

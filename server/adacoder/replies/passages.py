@@ -1,4 +1,4 @@
-"""Split the code of a reply into passages, which are searched for the target's function."""
+"""Split the code of a reply into passages, in which the target's function is searched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""The `=` of an assignment is searched only in this many characters."""
+"""Only this many characters of a statement are searched for the `=` of an assignment."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -41,10 +41,10 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """Split a run of code at statements that call or test the target, and yield the passages, moved to column 0.
+    """Split code at statements that call or test the target, and yield the parts, moved to column 0.
 
-    Code after a call is another version of the target, or does not belong to it. If the run begins inside the target's
-    body, it gets the target's signature.
+    The code after a call is often another version of the target. If the code begins inside the target's body, the
+    target's signature is added.
     """
     text = run.text[blank.end() :] if (blank := _BLANK_LINES.match(run.text)) else run.text
     text = with_signature(text, target) if goes_on(text, target) else _without_lambda(_moved_left(text), target)
@@ -57,7 +57,7 @@ def passages(run: Block, target: Target) -> Iterator[Block]:
 
 
 def _without_lambda(text: str, target: Target) -> str:
-    """Return `text` with `name = lambda …: …` rewritten as a function, if `name` is the target's name."""
+    """Return `text` with `name = lambda …: …` rewritten as a function, where `name` is the target's name."""
     assigned = re.search(rf"^{re.escape(target.name)}[ \t]*(?::[^=\n]+)?=[ \t]*\(?lambda\b", text, re.MULTILINE)
     line = None if assigned is None else next(logical_lines(text, assigned.start()), None)
     if line is None:
@@ -74,7 +74,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """Move the first lines of `text` to column 0, up to the first line that has less indentation."""
+    """Move the first lines of `text` to column 0, up to the first less indented line."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -84,7 +84,7 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """Remove the end of the target's signature and docstring from the start of `text`, if the model repeated it."""
+    """Remove the end of the target's signature and docstring from the start of `text`, if the model repeated them."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -106,7 +106,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Return whether `text` begins inside the target's body: it is indented and has statements, but no prose."""
+    """Return whether `text` begins inside the target's body, with indented statements and without prose."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -128,7 +128,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Return whether `text` is a function's body at column 0, because it returns or yields outside of any function."""
+    """Return whether `text` is a function's body at column 0, with a `return` or `yield` outside of any function."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -155,7 +155,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Return whether `text` is Python and does something. Bare values, such as JSON or an output, do nothing."""
+    """Return whether `text` is Python with an effect. Bare values, such as JSON, have none."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -164,14 +164,14 @@ def _does_something(text: str) -> bool:
 
 
 def is_another_language(text: str) -> bool:
-    """Return whether `text` has lines that end as in C, Ruby or shell, but never in Python, such as `) {` or `done`."""
+    """Return whether `text` has lines that end as in C, Ruby or shell, such as `) {` or `done`."""
     return _OTHER_SYNTAX.search(text) is not None
 
 
 def with_signature(text: str, target: Target) -> str:
     """Return a function with the target's signature and the body `text`, which may have any indentation.
 
-    If the first line lost its indentation, it gets the indentation of the other lines.
+    If only the first line of the body lacks indentation, it is indented like the others.
     """
     lines = list(logical_lines(text))
     if lines and not lines[0].width:
@@ -180,7 +180,7 @@ def with_signature(text: str, target: Target) -> str:
 
 
 def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
-    """Return `text` with its first line indented like the others; None if the line needs no change."""
+    """Return `text` with its first line indented like the others; None if this is not needed."""
     others = lines[1:]
     if not others:
         return None

@@ -1,7 +1,7 @@
 """Apply the patches in a reply to the target's module: unified diffs, SEARCH/REPLACE blocks and `*** Begin Patch`.
 
-Models write patches if they are asked to edit a file, and a user may paste such a reply. Of 7,037 recorded replies,
-none contains a patch.
+Models write patches if they are asked to edit a file. A user may paste such a reply, but none of 7,037 recorded replies
+contains a patch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Target
 
 _MOST_HUNKS = 50
-"""Maximum number of places that a patch for one function may change."""
+"""Maximum number of hunks of a patch to apply."""
 _FILE = re.compile(r"(?:\+\+\+ (?!/dev/null)|\*\*\* (?:Update|Add) File: )(?:[ab]/)?(?P<path>\S+)")
 _PLACE = re.compile(
     r"@@(?: -\d+(?:,(?P<old>\d{1,6}))? \+(?P<line>\d+)(?:,(?P<new>\d{1,6}))? @@| -(?P<about>\d+)[^@]*@@)?(?P<anchor>.*)"
@@ -35,18 +35,18 @@ _REPLACED = re.compile(r">{5,}(?: .*)?")
 
 @dataclass(slots=True)
 class _Hunk:
-    """One place that a patch changes."""
+    """A hunk of a patch: one place to change."""
 
     path: str = ""
-    """The file that the patch names; empty if it names none."""
+    """The file that the patch names, if any."""
     anchor: str = ""
-    """A line above the place, as given after `@@`; empty if there is none."""
+    """A line above the hunk's place, as given after `@@`, if any."""
     line: int = 0
-    """First line of the place, from 1, after the earlier hunks are applied; 0 if the patch does not state it."""
+    """First line of the hunk in the module, from 1, after earlier hunks are applied; 0 if unknown."""
     lines: list[tuple[str, str]] = field(default_factory=list)
-    """The lines of the hunk, each with its mark: a blank for context, `-` or `+`."""
+    """The lines of the hunk, each with its mark: `-`, `+`, or a blank for context."""
     ended: bool = False
-    """True if other text follows, so that the hunk is complete even if the reply is still growing."""
+    """True if other text follows the hunk. The hunk is then complete, even if the reply is still growing."""
 
     def take(self, line: str) -> None:
         if not line.startswith("\\"):
@@ -54,20 +54,20 @@ class _Hunk:
 
     @property
     def old(self) -> list[str]:
-        """The lines that the hunk replaces in the module."""
+        """The lines that the hunk replaces, with their context."""
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
     def new(self) -> list[str]:
-        """The lines that the hunk inserts in their place, with the context."""
+        """The lines that replace `old`, with their context."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
 def patched(text: str, target: Target) -> list[Block]:
     """Return the versions of the target that the patches in `text` create, with new imports and definitions.
 
-    Changes of other files and of other functions in the module are ignored. Hunks are applied in order. If a hunk does
-    not fit the changed module but fits the original module, it begins another version.
+    Changes of other files and functions are ignored. Hunks are applied in order. A hunk that fits only the original
+    module begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -127,9 +127,9 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 
 
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
-    """Return how many of `lines` belong to a hunk whose `@@` line states these numbers; 0 if the numbers are wrong.
+    """Return how many of `lines` belong to a hunk with `old` and `new` lines, as stated after `@@`; 0 if this is wrong.
 
-    This is needed because a line such as `--- x` may begin the next file, or be a removed line of the hunk.
+    The numbers show whether a line such as `--- x` begins the next file or is a removed line of the hunk.
     """
     count = 0
     for line in lines:
@@ -140,11 +140,11 @@ def _counted(lines: Iterable[str], old: int, new: int) -> int:
         if line[:1] != "\\":
             old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
         count += 1
-    return count if old == new >= 0 else 0  # Blank context at the end of a reply may be missing.
+    return count if old == new >= 0 else 0  # Blank context lines at the end may be missing.
 
 
 def _replacement(lines: deque[str], path: str) -> _Hunk:
-    """Read the rest of a SEARCH/REPLACE block."""
+    """Read a SEARCH/REPLACE block after its first line."""
     hunk = _Hunk(path)
     mark = "-"
     while lines:
@@ -160,7 +160,7 @@ def _replacement(lines: deque[str], path: str) -> _Hunk:
 
 
 def _trim(hunk: _Hunk) -> None:
-    """Drop blank context lines at both ends of a hunk, because models add and omit them freely."""
+    """Drop blank context lines at both ends of a hunk, because models often add or omit them."""
     while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
@@ -171,7 +171,7 @@ def _trim(hunk: _Hunk) -> None:
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
     """Return `lines` with `hunk` applied; None if the hunk does not fit exactly one place.
 
-    White space at both ends of lines may differ. The new lines are then indented as the replaced lines are.
+    If indentation differs, the new lines are indented like the replaced lines.
     """
     old = hunk.old
     if not any(line.strip() for line in old):
@@ -193,9 +193,9 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Return the index at which `old` occurs in `lines`; None if there is none, or several.
+    """Return the index at which `old` occurs in `lines`; None if there is none, or if several are possible.
 
-    To choose one of several places, the line number is used first, then the anchor, then the target's own lines.
+    The hunk's line number, its anchor and the target's own lines are used to choose among several places.
     """
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     starts = [at for at, line in enumerate(module) if line == bare[0]]
@@ -220,7 +220,10 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the target and the new imports and definitions in `lines`; None if the target is the same."""
+    """Return a block with the changed target, and the imports and definitions that are new in `lines`.
+
+    Return None if the target is unchanged.
+    """
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)
     if function is None or function.span.of(text) == normalize(target.source):
@@ -242,5 +245,5 @@ def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> 
 
 
 def _indent(line: str) -> str:
-    """Return all white space at the beginning of a line, even characters that Python does not accept there."""
+    """Return all white space at the beginning of a line, even characters that Python does not allow there."""
     return line[: len(line) - len(line.lstrip())]

@@ -10,24 +10,26 @@ _PERIOD = 400
 _TIMES = 20
 """A passage must occur at least this many times in a row."""
 _CHARACTERS = 1500
-"""The repetitions of a passage must have at least this many characters. A table in a function has fewer."""
+"""Minimum characters of all repetitions together. A table in a function is usually shorter."""
 _TELLING = 2 * _PERIOD * _TIMES
-"""In this many characters at the end, numbers are also replaced by 0, to find passages that differ only in numbers."""
+"""In this many characters at the end, passages that differ only in numbers also count as repeated."""
 _LONGEST = 100_000
-"""Longer texts, in characters, are searched only for exact repetitions."""
+"""Texts of more than this many characters are searched only for exact repetitions."""
 _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
 )
 _STEPS = 40
-"""This many consecutive numbers of steps cannot be a plan. Prompts ask for eight steps, and every recorded reply has
-less than half as many as this."""
+"""This many consecutive step numbers cannot be a plan.
+
+Prompts ask for eight steps, and no recorded reply has half as many.
+"""
 _CODE = re.compile(
     r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
     re.MULTILINE,
 )
-"""The beginning of code. Code may have a good reason for lines that differ only in numbers, as in a table."""
+"""The beginning of code. In code, lines that differ only in numbers may be intended, as in a table."""
 
 
 def is_repetition(text: str) -> bool:

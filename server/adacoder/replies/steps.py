@@ -11,39 +11,41 @@ _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ 
 """A fence with its contents, or any other line that is not blank."""
 _STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
 _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
-"""The beginning of a line that belongs to a step even after a blank line."""
+"""The start of a line that belongs to the step above, even after a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
-"""The beginning of a line that ends a step even without a blank line before it."""
+"""The start of a line that ends a step, even without a blank line before it."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A heading, or a line that ends with a colon. More steps may follow it."""
+"""A heading, or a line that ends with a colon. More steps may follow."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""A colon at the end of a step. The next text belongs to the step."""
+"""A colon at the end of a step. The text below belongs to the step."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
 """A line that only announces a plan, such as "Plan:" or "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Prompts ask for at least this many steps. Fewer steps are not a plan."""
+"""Minimum steps of a plan. Prompts ask for at least as many."""
 _TELLING_CHARACTERS = 64
-"""Only this many characters at the end of a step are searched for a colon. While the reply grows, a shorter last line
-may still become a part of the steps."""
+"""Only this many characters at the end of a step are searched for a colon.
+
+A shorter last line of a growing reply may still become part of the steps.
+"""
 
 
 @dataclass(slots=True)
 class _Steps:
-    """Numbered steps that are read piece by piece. A piece is a line or a fence."""
+    """The numbered steps of a plan, read one line or fence at a time."""
 
     start: int
     indent: int
     end: int
-    """End of the last piece that belongs to the steps."""
+    """End of the text that belongs to the steps."""
     number: int = 1
     """Number of the last step."""
     greatest: int = 1
-    """The greatest number of a step so far. Announced steps may begin with 1, so the last number may be smaller."""
+    """Greatest number of a step. The last number may be smaller, because numbering may start again after a heading."""
     is_announced: bool = False
-    """True if the text after the steps may announce more steps."""
+    """True if the last text may announce more steps."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
-        """Add the next piece of the reply. Return False if it does not belong to the steps."""
+        """Add the next line or fence of the reply. Return False if it does not belong to the steps."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
             self.number, self.is_announced = int(step["number"]), False
@@ -55,7 +57,7 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """Return whether `step` is the next step, and not part of the last step."""
+        """Return whether `step` is a new step, and not a numbered list inside the last step."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
@@ -75,14 +77,14 @@ def steps(text: str) -> str:
 
 
 def concluding_steps(text: str) -> str:
-    """Return the steps after the last line that announces a plan. Without such a line, return `steps(text)`."""
+    """Return the steps after the last heading such as "Plan:". Without such a heading, return `steps(text)`."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:
-    """Return whether a growing reply contains all its steps, because other text begins after them."""
+    """Return whether a growing reply contains all its steps, because other text follows them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -90,10 +92,10 @@ def are_complete(text: str) -> bool:
 
 
 def _find(text: str) -> tuple[_Steps | None, bool]:
-    """Find the first numbered steps that are enough for a plan. Also return whether other text begins after them.
+    """Find the first numbered steps that are enough for a plan.
 
-    Steps include indented text, and text after a colon. They end at a fence, at a heading, or at other text after a
-    blank line, but not if more steps follow the heading or the text.
+    Also return whether other text follows the steps. Indented text, and text after a colon, belongs to a step. The
+    steps end at a fence, a heading, or text after a blank line, unless more steps follow.
     """
     found: _Steps | None = None
     end = 0
@@ -112,5 +114,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """Return whether enough of `piece` has arrived to be sure that it does not belong to the steps."""
+    """Return whether `piece` is long enough to decide that it does not belong to the steps."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

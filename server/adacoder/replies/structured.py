@@ -1,4 +1,4 @@
-"""Find code in the strings of JSON, for example in a tool call that was not executed."""
+"""Find code in JSON strings, for example in a tool call that was not executed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 _IS_CODE = re.compile(
     r"^[ \t]*[+-]?[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+|return\b|yield\b)|^(?:\*{3} Begin Patch|@@|<{5,})", re.MULTILINE
 )
-"""A line that shows that a text is code or a patch."""
+"""Matches a line that probably belongs to code or to a patch."""
 _VALUE_BEGINS = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _ATTEMPTS = 32
-"""Maximum number of JSON values that are read in one reply."""
+"""Maximum number of JSON values to read in one reply."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
 def texts_in_json(text: str) -> Iterator[str]:
-    """Yield the code in the JSON values of `text`, in order. Only values at the beginning of a line are read."""
+    """Yield the code in the JSON values of `text`, in order. Only values that begin a line are read."""
     position = 0
     for begin in islice(_VALUE_BEGINS.finditer(text), _ATTEMPTS):
         if begin.end() >= position:
@@ -37,9 +37,10 @@ def texts_in_json(text: str) -> Iterator[str]:
 
 
 def _codes(value: JSON) -> Iterator[str]:
-    """Yield the texts in a JSON value that are code. A list of lines is joined to one text.
+    """Yield the strings in a JSON value that are code.
 
-    A text may itself contain JSON, as the `arguments` of a tool call often do.
+    A list of lines is joined to one string. A string may itself contain JSON, as the `arguments` of a tool call often
+    do.
     """
     waiting = [value]
     while waiting:

@@ -1,7 +1,7 @@
-"""Extract code from an interactive session, or from a listing with line numbers.
+"""Extract code from an interactive session or from a listing with line numbers.
 
-The filters of this module are applied only to text that our own Python cannot parse. None of 7,037 recorded replies
-needs them, but chats with pasted code may.
+The filters are applied only to text that AdaCoder's Python cannot parse. None of 7,037 recorded replies needs them, but
+chats with pasted code may.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROMPTED = re.compile(rf"^[ \t]*{_PROMPT}(?: (?P<code>.*))?$", re.MULTILINE)
 
 
 def without_prompts(code: str) -> str:
-    """Return the statements of a session without prompts and output. If it defines nothing, return `code`."""
+    """Return the statements of a session without prompts and output. If the session defines nothing, return `code`."""
     if not _PROMPTED_DEFINITION.search(code) or _DEFINES.search(code):
         return code
     return "\n".join(match["code"] or "" for match in _PROMPTED.finditer(code))
@@ -35,7 +35,7 @@ _NUMBERED_DEFINITION = re.compile(r"^[ \t]*L?\d+(?:[ \t]*[|│:.)→])?[ \t]*(?:
 
 
 def without_line_numbers(code: str) -> str:
-    """Remove the line numbers from a listing that defines a function, if they count up by one."""
+    """Remove line numbers that count up by one from a listing that defines a function."""
     if not _NUMBERED_DEFINITION.search(code):
         return code
     lines: list[str] = []
@@ -45,7 +45,7 @@ def without_line_numbers(code: str) -> str:
 
 
 def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
-    """Split `lines` into runs: numbered lines that count up by one, and each other line by itself."""
+    """Group consecutive lines whose line numbers count up by one. Other lines are alone."""
     run: list[str | re.Match[str]] = []
     expected = -1
     for line in lines:

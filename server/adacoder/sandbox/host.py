@@ -401,6 +401,8 @@ class Host:
                 for statement in program.setup:
                     if not judge.prepared(await line.run(statement)):
                         return
+                if program.observed:
+                    await line.ask_runs_ahead((example.source, example.form) for example in judge.examples)
                 for example in judge.examples:
                     judge.begins(example)
                     is_traced = program.traced and example is judge.examples[-1]

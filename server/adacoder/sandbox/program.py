@@ -37,6 +37,8 @@ class Program:
     """Doctest's flags that are on for all examples, combined with `|`."""
     setup: tuple[str, ...] = ()
     """Statements that run before the examples."""
+    observed: bool = False
+    """True if outputs are only recorded, not judged. All examples are then sent at once, so code can read them."""
     traced: bool = False
     """True to trace the last example. `by_line` is then ignored."""
     tests: tuple[str, ...] = ()

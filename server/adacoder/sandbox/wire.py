@@ -23,7 +23,7 @@ from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from adacoder.sandbox.program import Program
 
@@ -312,9 +312,14 @@ class WorkerLine:
         Raises:
             HungUpError: the other end is closed.
         """
-        runs = (("run", source, form) for source, form in sources)
-        questions = [_load(program, seconds, ""), *runs, *([] if is_only else [("end",)])]
         self.changes, self.leans, self._tells_changes = None, False, not is_only
+        await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
+
+    async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
+        """Send the commands of later calls of `run`, as `ask_ahead` does."""
+        await self._ask_ahead(_runs(sources))
+
+    async def _ask_ahead(self, questions: Iterable[tuple[str, ...]]) -> None:
         room = _MOST_AHEAD
         for question in questions:
             if room < 0:  # If this sent more, both ends could wait for each other to read.
@@ -432,6 +437,10 @@ class WorkerLine:
             case [kind, echo, *answer] if secrets.compare_digest(echo.encode(errors="replace"), nonce.encode()):
                 return kind, answer
         raise ProtocolError("it spoke out of turn")
+
+
+def _runs(sources: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    return (("run", source, form) for source, form in sources)
 
 
 def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:

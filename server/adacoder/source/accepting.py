@@ -15,13 +15,14 @@ from adacoder.source.text import apply_edits
 _PROMPT = re.compile(r"([ \t]*)>>>[ \t]")
 _TRACEBACK = "Traceback (most recent call last):\n    ...\n"
 _MOST_LINES = 200
-"""Maximum number of lines of an output that is written into a text."""
+"""Maximum lines of an output. Longer outputs are not written."""
 
 
 def actual(result: ExampleResult) -> str | None:
-    """Return the output to write for an example that failed; None if its actual output must not be written.
+    """Return the actual output of a failed example, as it is written into a docstring.
 
-    An unexpected exception is more likely a fault than the right output.
+    Return None if the example passed, or if its output must not be written. An unexpected exception is not written,
+    because it is probably a bug.
     """
     example = result.example
     if result.matched or result.skipped or not result.counts or example.informal or example.problem:
@@ -32,13 +33,13 @@ def actual(result: ExampleResult) -> str | None:
 
 
 def outputs(results: Iterable[ExampleResult]) -> dict[Example, str]:
-    """Return the outputs to write for the examples that failed. `actual` decides if an output may be written."""
+    """Map each failed example to its actual output. Examples for which `actual` returns None are left out."""
     found = ((each.example, actual(each)) for each in results)
     return {example: output for example, output in found if output is not None}
 
 
 def accepted(target: Target, new: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
-    """Return the edits that replace outputs, and the examples whose outputs cannot be written into the text."""
+    """Return edits that write the `new` outputs, and the examples whose outputs could not be written."""
     edits: list[Edit] = []
     refused: list[Example] = []
     for example, output in new.items():
@@ -64,7 +65,7 @@ def _edit(target: Target, example: Example, output: str) -> Edit | None:
 
 
 def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> bool:
-    """Return whether the edited text has the same examples, with the outputs that were meant."""
+    """Return whether the edits change the expected outputs as intended, and nothing else in the examples."""
     text = apply_edits(target.text, edits)
     span = target.docstring_span
     grown = len(text) - len(target.text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 
-@lru_cache(maxsize=64)  # every step of a splice looks up the function
+@lru_cache(maxsize=64)  # called several times for the same text
 def find_function(text: str, name: str) -> Definition | None:
     """Find the last function called `name` in `text`, since the last definition wins in Python.
 
@@ -28,17 +28,14 @@ def find_function(text: str, name: str) -> Definition | None:
 def body_of(function: Definition) -> str:
     """Return the lines of the function's body, without the docstring and trailing blank lines.
 
-    The lines keep their indentation. A body on the same line as the header has none.
+    The lines keep their indentation.
     """
     start, indent = _body_start(function)
     return indent + function.text[start : function.span.end].rstrip(WHITE + "\n")
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body and the indentation to add before it.
-
-    The body may begin on its own line, or on the same line as the end of the header or docstring.
-    """
+    """Return the offset of the body's code, and the indentation to put before it."""
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:
@@ -53,7 +50,7 @@ def _body_start(function: Definition) -> tuple[int, str]:
 def prepended(body: str, statements: Sequence[str]) -> str:
     """Put `statements` before the first line of `body`, at the body's indentation.
 
-    A blank line follows each statement of several lines.
+    A blank line follows each multi-line statement.
     """
     first = next(logical_lines(body), None)
     if first is None or not statements:

@@ -1,4 +1,4 @@
-"""Check calls and results of a function against its `def` line."""
+"""Check calls of a function, and their results, against the function's signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from adacoder.domain import Target
 from adacoder.pytext import parsed
 
 Arguments: TypeAlias = "tuple[tuple[str | None, ast.expr], ...]"
-"""The arguments of a call, each with its keyword or None."""
+"""The arguments of a call, as pairs of a keyword (or None) and a value."""
 
 _SEQUENCES = (list, tuple, str, bytes)
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -33,12 +33,15 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     # No literal has any of these types.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
-"""The types of literals that an annotation allows, by the annotation's lower-case name. Others allow any literal."""
+"""Types of literals that an annotation allows, by the annotation's lower-case name.
+
+Unknown annotations allow any literal.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """A function's name and parameters, as its callers use them."""
+    """The name and the parameters of a function, as callers see them."""
 
     name: str
     """The name that callers in the module use, such as `Class.method`."""
@@ -47,9 +50,9 @@ class Calls:
 
     @classmethod
     def of(cls, target: Target) -> Calls | None:
-        """Describe the calls of `target`; None if a plain call has no result.
+        """Return the name and parameters of `target`; None if a plain call does not give the function's result.
 
-        A plain call has no result if the function needs an instance, `await` or a loop.
+        For example, a method needs an instance, and a coroutine function needs `await`.
         """
         if not target.signature.startswith("def") or re.search(r"^[^#\n]*\byield\b", target.body.of(target.text), re.M):
             return None

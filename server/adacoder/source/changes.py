@@ -1,6 +1,6 @@
-"""Compare two texts of a file: which docstrings changed, which code can feel the change, and which examples are gone.
+"""Compare two versions of a file to find the docstrings to check again, and the examples that are gone.
 
-Comments, blank lines and the order of definitions do not count. The texts are only read, and never run.
+Comments, blank lines and the order of definitions do not count. No code is run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from adacoder.source.pages import page
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_COMPARED = 1_000_000
-"""Maximum number of pairs of examples to compare."""
+"""Maximum number of pairs of examples to compare.
+
+If there are more, all examples after the first difference count as edited.
+"""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -33,21 +36,21 @@ class Why(StrEnum):
     """The reason why a docstring is checked. The values are part of `--json`."""
 
     CHANGED = "changed"
-    """Its function, class or text changed."""
+    """The docstring, or its function or class, changed."""
     NEW = "new"
     REACHED = "reached"
-    """It uses something in its file that changed."""
+    """The docstring's code or examples use something else in the file that changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """The differences between the examples of a docstring and its earlier examples."""
+    """Differences between the earlier and the current examples of a docstring."""
 
     removed: tuple[Example, ...] = ()
     edited: tuple[Example, ...] = ()
-    """Earlier examples with another source, output, option or place now."""
+    """Earlier examples whose source, output, options or position changed."""
     preceded: bool = False
-    """True if a new example runs before an earlier one. It could change the names that the earlier one uses."""
+    """True if a new example runs before an earlier one, and may change variables that the earlier one uses."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.edited or self.preceded)
@@ -55,7 +58,7 @@ class Altered:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A docstring to check because of a change."""
+    """A docstring to check, because the docstring or code that it depends on changed."""
 
     why: Why
     now: Documented
@@ -66,39 +69,39 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """The result of checking a docstring because of a change."""
+    """The result of checking a `Change`."""
 
     why: Why
     altered: Altered
     lost: tuple[Example, ...] = ()
-    """Earlier examples that were altered or do not run now, and that the code as it is now does not pass."""
+    """Earlier examples that the current code no longer passes."""
     failed_before: bool = False
-    """True if every example that fails, or that is lost, also failed with the earlier code."""
+    """True if all failing and lost examples also failed with the earlier code."""
     fails: bool = False
     """True if the check fails because of this docstring."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """The differences between two texts of a file."""
+    """The differences between two versions of a file."""
 
     changes: tuple[Change, ...] = ()
-    """The docstrings to check, with examples unless functions without examples were asked for."""
+    """The docstrings to check. Functions without examples are included only on request."""
     gone: tuple[Target, ...] = ()
-    """Earlier docstrings with examples that are not there now."""
+    """Docstrings with examples that no longer exist."""
     bare: tuple[str, ...] = ()
     """Qualified names of changed and new functions without examples."""
     defined: frozenset[str] = frozenset()
-    """Qualified names of functions and classes, and names that are assigned. Imported names are not among them."""
+    """Names that the file defines: functions, classes and variables, but not imports."""
 
 
 def file_changes(
     before: str | None, now: str | None, path: Path, folder: Path, reaches: bool, every_function: bool
 ) -> FileChanges:
-    """Compare two texts of the file at `path` in the workspace `folder`. A text of None means that there is no file.
+    """Compare the texts `before` and `now` of a file in the workspace `folder`. None is a missing file.
 
     Args:
-        reaches: True to include the docstrings that use, directly or not, something in the file that changed.
+        reaches: True to include docstrings that use changed code of the file, directly or indirectly.
         every_function: True to include functions without examples.
     """
     old, new = ([] if text is None else _read(text, path, folder, every_function) for text in (before, now))
@@ -132,16 +135,18 @@ def file_changes(
 
 
 def renamed(gone: Target, new: Target, defined: frozenset[str]) -> dict[str, str] | None:
-    """Return the changed names if the docstring `new` has all examples of `gone` at its beginning; None if it has not.
+    """Map old names to new names if the examples of `gone` have moved to `new`; return None if they have not.
+
+    The examples must be the first ones of `new`, and equal after the renaming.
 
     Args:
-        gone: an earlier docstring that is no longer there.
-        new: a new docstring.
-        defined: the names that the file of `gone` defines now. While it has the code, the examples have not moved.
+        gone: a docstring that was removed.
+        new: a docstring that was added.
+        defined: names that the file of `gone` still defines. If the code is still there, the examples have not moved.
     """
     name, other = gone.qualname.split("."), new.qualname.split(".")
     is_same_class = gone.module.path == new.module.path and name[0] == other[0]
-    is_of_module = name[0].startswith("__")  # Its examples may concern everything in the file.
+    is_of_module = name[0].startswith("__")  # a module's examples may use any of its names
     if defined & ({gone.qualname, name[-1]} if is_same_class else defined if is_of_module else {name[0]}):
         return None
     names = {one: two for one, two in zip(_parts(gone), _parts(new), strict=False) if one != two}
@@ -152,12 +157,11 @@ def renamed(gone: Target, new: Target, defined: frozenset[str]) -> dict[str, str
 
 
 def _parts(target: Target) -> list[str]:
-    """Return the parts of a docstring's name and of its module's name, the last ones first."""
     return [*reversed(target.qualname.split(".")), "", *reversed(target.module.name.split("."))]
 
 
 def _with(names: Mapping[str, str], example: Example) -> Example:
-    """Return an example on line 0 with other names."""
+    """Return a copy of an example for comparison: without its line number, and with names replaced."""
     source, want, error = (
         _NAME.sub(lambda found: names.get(found[0], found[0]), text)
         for text in (example.source, example.want, example.exception or "")
@@ -166,7 +170,7 @@ def _with(names: Mapping[str, str], example: Example) -> Example:
 
 
 def alterations(before: Sequence[Example], now: Sequence[Example]) -> Altered:
-    """Compare the examples of a docstring with its earlier examples. Examples that were added at the end do not count.
+    """Compare the earlier examples of a docstring with the current ones. Examples added at the end do not count.
 
     >>> one, two = Example("f(1)", "1", 0), Example("f(2)", "2", 2)
     >>> alterations([one, two], [one]).removed == (two,)
@@ -198,7 +202,7 @@ def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Doc
     found = list(documented(text, path, folder))
     if every_function:
         starts = {one.target.docstring_span.start: index for index, one in enumerate(found)}
-        for one in functions(text, path, folder):  # these also have the examples of their classes
+        for one in functions(text, path, folder):  # for a method, includes the examples of its class
             found[starts[one.target.docstring_span.start]] = one
     return found
 
@@ -206,7 +210,7 @@ def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Doc
 def _paired(
     old: Iterable[Documented], new: Iterable[Documented]
 ) -> tuple[list[tuple[Documented, Target | None]], list[Target]]:
-    """Pair docstrings of the same name in their order. Return the pairs, and the earlier docstrings without a pair."""
+    """Pair docstrings of the same name in order. Also return the earlier docstrings that are left over."""
     waiting: dict[str, list[Target]] = defaultdict(list)
     for one in old:
         waiting[one.target.qualname].append(one.target)
@@ -215,21 +219,21 @@ def _paired(
 
 
 class _ChangedCode:
-    """The differences between the code of two texts."""
+    """The differences between the code of two versions of a file."""
 
     def __init__(self, before: str | None, now: str | None, tops: Sequence[Path], *, is_python: bool) -> None:
-        """`tops` are folders from which the code may import files of the project."""
+        """`tops` are folders from which the project's files can be imported."""
         old, new = (_Pieces.of(text or "") if is_python else _Pieces() for text in (before, now))
         self._is_known = old is not None and new is not None
-        """False if a text cannot be read. Then everything counts as changed."""
+        """False if a version cannot be parsed. All code then counts as changed."""
         self.functions: tuple[str, ...] = ()
         """Qualified names of changed and new functions."""
         self.defined = frozenset[str]()
-        """The names in FileChanges."""
+        """See `FileChanges.defined`."""
         self._changed: set[str] = set()
         self._reached: set[str] = set()
         self._names: set[str] | None = set()
-        """The names whose users can feel the change; None if everything can feel it."""
+        """Code that uses any of these names is affected by the change. None if all code may be affected."""
         if old is None or new is None:
             return
         assigned = (each.id for one in (*new.rest, *new.inner) for each in ast.walk(one) if _is_assigned(each))
@@ -247,7 +251,7 @@ class _ChangedCode:
             self._reached = _closed(new, self._names)
 
     def why(self, target: Target, earlier: Target | None, altered: Altered) -> Why | None:
-        """Return why a docstring is to be checked; None if it is not."""
+        """Return the reason to check a docstring; None if there is none."""
         if earlier is None:
             return Why.NEW
         is_changed = not self._is_known or target.qualname in self._changed or target.docstring != earlier.docstring
@@ -260,25 +264,25 @@ class _ChangedCode:
 
 
 class _Pieces(ast.NodeTransformer):
-    """The functions and classes of a module without their docstrings, and the statements outside of them."""
+    """The code of a module, split into functions, classes and other statements, without docstrings."""
 
     def __init__(self) -> None:
         self.code: dict[str, list[str]] = defaultdict(list)
-        """The code of each function and class, by qualified name. A class is without its methods."""
+        """The syntax of each function and class, by qualified name. The syntax of a class excludes its methods."""
         self.classes: set[str] = set()
         self.uses: dict[str, set[str]] = defaultdict(set)
         """The names that each function or class uses."""
         self.spread: dict[str, set[str]] = defaultdict(set)
-        """The names whose users can feel a change of a function, a class, or a statement in `rest`."""
+        """For each definition or statement, the names by which other code can depend on it."""
         self.rest: list[ast.stmt] = []
         self.inner: list[ast.stmt] = []
-        """Other code that runs at the import: the bodies of classes without their methods, and default values."""
+        """Other code that runs on import: class bodies without their methods, and default values."""
         self._decorators: dict[str, set[str]] = defaultdict(set)
         self._class = ""
 
     @classmethod
     def of(cls, text: str) -> _Pieces | None:
-        """Read the text of a module; None if it cannot be read."""
+        """Parse the text of a module; None if this fails."""
         tree = parsed(text)
         if tree is None:
             return None
@@ -294,7 +298,10 @@ class _Pieces(ast.NodeTransformer):
         return found
 
     def _connect(self, tree: ast.Module) -> None:
-        """Add the names that other statements use and bind, and the names of the file's own decorators."""
+        """Fill in `uses` and `spread` for the whole module.
+
+        A decorator may register its function, so code that uses the decorator also depends on the function.
+        """
         for number, each in enumerate(self.rest):
             self.uses[str(number)] |= set(_names(each))
             self.spread[str(number)] |= _bound(each)
@@ -303,16 +310,16 @@ class _Pieces(ast.NodeTransformer):
         for name, used in self._decorators.items():
             self.spread[name] |= used & own
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # ast's name
-        """Take out a function."""
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # name required by ast
+        """Replace a function by a placeholder."""
         return self._taken(node, is_class=False)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # ast's name
-        """Take out a function."""
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:  # name required by ast
+        """Replace a function by a placeholder."""
         return self._taken(node, is_class=False)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # ast's name
-        """Take out a class, after its methods."""
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # name required by ast
+        """Replace a class by a placeholder, after its methods."""
         outer, self._class = self._class, f"{self._class}{node.name}."
         self.generic_visit(node)
         self._class = outer
@@ -330,13 +337,13 @@ class _Pieces(ast.NodeTransformer):
         if is_class:
             self.classes.add(name)
             self.spread[name].add(f"{name}.")
-        elif self._class and node.name.startswith("__"):  # called by operators and by the class itself
+        elif self._class and node.name.startswith("__"):  # special methods are called implicitly
             self.spread[name] |= {self._class, self._class.split(".")[-2]}
         return _placeholder(node.name)
 
 
 def _placeholder(name: str) -> ast.stmt:
-    """Return a statement in place of a definition. It matters only in a compound statement, such as `if`."""
+    """Return a statement that marks the place of a definition, for example inside an `if`."""
     return ast.Global([name])
 
 
@@ -366,7 +373,7 @@ def _is_assigned(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """Return the names whose values a statement outside of definitions may change."""
+    """Return the names that a top-level statement may bind or change."""
     bound = set[str]()
     for inner in ast.walk(node):
         match inner:
@@ -384,7 +391,7 @@ def _run_at_import(node: _Function | ast.ClassDef) -> list[ast.stmt]:
 
 
 def _changed(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that are not in both sequences equally often."""
+    """Return the statements that were added or removed, regardless of order."""
     old, new = ([(ast.dump(each), each) for each in rest] for rest in (before, now))
     counts = [Counter(text for text, _ in rest) for rest in (old, new)]
     return [each for text, each in (*old, *new) if counts[0][text] != counts[1][text]]
@@ -400,7 +407,7 @@ _CONSTRUCTORS = {
 
 
 def _may_change_anything(node: ast.stmt, tops: Sequence[Path]) -> bool:
-    """Return whether a statement may change any object, for example by a call or by an import of a project's file."""
+    """Return whether a statement may affect any object, for example through a call or an import."""
     for inner in ast.walk(node):
         match inner:
             case ast.Expr(value=ast.Constant()):
@@ -424,14 +431,14 @@ def _may_change_anything(node: ast.stmt, tops: Sequence[Path]) -> bool:
 
 
 def _is_foreign(module: str, tops: Sequence[Path]) -> bool:
-    """Return whether a module may be of the project or of another package, and not of the standard library."""
+    """Return whether a module may come from outside the standard library."""
     name = module.partition(".")[0]
     files = (top / each for top in tops for each in (name, f"{name}.py"))
     return name not in sys.stdlib_module_names or any(map(os.path.lexists, files))
 
 
 def _closed(pieces: _Pieces, names: set[str]) -> set[str]:
-    """Return the functions and classes that use `names`, directly or not. Add the names of these to `names`."""
+    """Return the functions and classes that use `names`, directly or indirectly. `names` is extended in place."""
     users: dict[str, set[str]] = defaultdict(set)
     for name, used in pieces.uses.items():
         for each in used:

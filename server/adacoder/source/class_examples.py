@@ -1,14 +1,13 @@
 """Find the examples in a class's docstring that run one of its methods.
 
-The method's own examples run first. The class's examples follow, up to the last one that runs the method. Earlier class
-examples stay even if they do not run the method, because they may prepare later ones. `class_examples` finds possible
-examples in the docstring. After a run, `running` selects the final ones.
+`class_examples` reads the examples that may run the method. After a test run, `running` keeps the examples up to the
+last one that ran the method, because later examples may depend on earlier ones.
 
-A class example may use an undefined name or another stub, which is a function without a body yet. The method cannot
-make such an example pass, so this example and all later ones are left out.
+An example that uses an undefined name or an unfinished function cannot pass yet. This example and all later ones are
+left out.
 
-doctest runs the two docstrings separately, but here they share a namespace. So if a class example uses a name that the
-method's own examples bind, all class examples are left out.
+doctest runs each docstring with its own variables, but AdaCoder runs the two together. If a class example uses a
+variable of the method's examples, all class examples are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Example, ...]:
-    """List the examples of the class `owner` that may run its method `target`, in order."""
+    """Return the examples of the class `owner` that may run its method `target`, in order."""
     docstring = owner.docstring
     if docstring is None or docstring.end - docstring.start > _LONGEST:
         return ()
@@ -39,7 +38,7 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
 
 
 def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
-    """Select the class examples that belong to `target`, given the `results` of a run of all possible ones."""
+    """Return the class examples up to the last one that ran `target`, given the `results` of all of them."""
     last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
     if last == 0:
         return ()
@@ -50,7 +49,6 @@ def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, 
 
 @lru_cache(maxsize=1)
 def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
-    """Read the examples of a class docstring once for all of its methods."""
     try:
         return examples(literal, first_line) if ">>>" in literal else ()
     except UnreadableExample:
@@ -58,9 +56,9 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
-    """Yield the examples before the first use of a stub or an undefined name."""
+    """Yield the examples before the first one that uses a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
-    # Most examples only use the class itself, so the module need not be read.
+    # Most examples use only the class, so the other names of the module are rarely needed.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}
     for example in found:
         uses = set() if example.skipped else used_names(example.source) - bound
@@ -72,17 +70,16 @@ def _working(found: Sequence[Example], target: Target, owner: Definition) -> Ite
 
 
 def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
-    """Return whether a module may define all of `names`. Special names such as `__name__` are ignored."""
+    """Return whether a module may define all of `names`. Names such as `__name__` are ignored."""
     found = _bindings(text, module)
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
 
 _bindings = lru_cache(maxsize=1)(bindings)
-"""The bindings of a module's text. They are computed once for all of its methods."""
+"""`bindings`, cached for all methods of a module."""
 
 
 def _words(example: Example) -> set[str]:
-    """Return the names and attributes that an example uses."""
     tree = parsed(example.source)
     if tree is None:
         return set(_WORD.findall(example.source))

@@ -1,4 +1,4 @@
-"""Read the files `conftest.py`, in which pytest finds fixtures and settings for the files below them."""
+"""Read `conftest.py` files, which contain pytest's fixtures and settings for a folder."""
 
 from __future__ import annotations
 
@@ -15,38 +15,37 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The values of `collect_ignore` and `collect_ignore_glob` in a `conftest.py`; None if it does not set them."""
+    """Values of `collect_ignore` and `collect_ignore_glob` in a `conftest.py`; None if not set."""
 
     conftest: Path
     names: tuple[str, ...] | None
     patterns: tuple[str, ...] | None
     trouble: str = ""
-    """The reason why the values are not known; else empty."""
+    """The reason why the values could not be read; empty if they could."""
 
 
 def conftests(folder: Path, top: Path, access: Access) -> Iterator[tuple[Path, str]]:
-    """Yield the files `conftest.py` for the files of `folder`, with their texts: the nearest first, up to `top`."""
+    """Yield the path and text of each `conftest.py`, from `folder` up to `top`."""
     for place in (folder, *folder.parents):
         path = place / "conftest.py"
         if os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
             try:
                 yield path, access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
             except OSError:
-                continue  # running code cannot read it either
+                continue  # pytest in the sandbox cannot read the file either
         if place == top:
             return
 
 
 def adds_names(folder: Path, top: Path, access: Access) -> bool:
-    """Return whether a `conftest.py` mentions the names that it adds to the examples of the files of `folder`."""
+    """Return whether a `conftest.py` may define names for examples, by pytest's `doctest_namespace`."""
     return any("doctest_namespace" in text for _, text in conftests(folder, top, access))
 
 
 def ignoring(path: Path, ignored: Sequence[Ignored]) -> Path | None:
-    """Return the `conftest.py` that leaves out a file, as pytest does; None if the file is wanted.
+    """Return the `conftest.py` that excludes a file from pytest's collection; None if the file is collected.
 
-    `ignored` has the values for the file, the nearest first. For each folder above the file, the nearest `conftest.py`
-    above this folder decides.
+    `ignored` has the settings for the file, nearest first. A folder above the file may also be excluded.
     """
     for place in (path, *path.parents):
         above = [each for each in ignored if each.conftest.parent in place.parents]

@@ -13,12 +13,12 @@ from adacoder.pytext import parsed
 _LONGEST = 2_000
 """Maximum characters of a literal or of a call's arguments."""
 _DEEPEST = 40
-"""Maximum levels of a syntax tree."""
+"""Maximum depth of a syntax tree. Deeper trees are not read."""
 _STRING = r"""[rRbBuU]{0,2}(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _BRACKET = re.compile(rf"{_STRING}|[\[({{]|[\])}}]|\n[ \t]*\n")
-"""Strings, brackets and blank lines. A bracket is never closed after a blank line."""
+"""Matches strings, brackets and blank lines. A bracket must close before the next blank line."""
 _NUMBER = r"[-+]?(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?)"
-"""A number as in Python, except `1.`: in prose, this point ends a sentence."""
+"""A Python number, except `1.`, where the full stop probably ends a sentence."""
 _ATOM = re.compile(rf"""(?:{_NUMBER}|[Tt]rue|[Ff]alse|None|{_STRING})(?![\w'"])""")
 _OPERATOR = re.compile(r"[ \t]*(?://|[-+*/%])[ \t]*(?=[\d.(])")
 _ABBREVIATED = re.compile(r"[\w\s](?:\.\.\.|…)\Z")
@@ -35,7 +35,7 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal and its end."""
+    """A literal found in a text."""
 
     node: ast.expr
     end: int
@@ -56,8 +56,7 @@ class Constant:
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
     """Read the literal or arithmetic expression that begins at `start`; None if it is missing or ambiguous.
 
-    For example, outside code `("one")` may be meant as a tuple, `[1, ...]` as a longer list, and `"one..."` as a longer
-    string.
+    For example, `[1, ...]` may be short for a longer list. Outside code, `("one")` may be meant as a tuple.
     """
     first = end = _operand_end(text, start)
     while end is not None and end - start < _LONGEST and (sign := _OPERATOR.match(text, end)):
@@ -77,7 +76,10 @@ def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | N
 
 
 def call_at(text: str, start: int) -> tuple[ast.Call, int] | None:
-    """Return the call at `start`, and its end; None unless all arguments are literals or operations on literals."""
+    """Return the call at `start` and the offset of its end.
+
+    Return None if there is no call, or an argument is not constant.
+    """
     end = _closing(text, text.find("(", start))
     node = None if end is None else _expression(text[start:end])
     if end is None or not isinstance(node, ast.Call):
@@ -122,7 +124,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """Return whether `node` is nested too deeply for recursive functions. People do not write such deep code."""
+    """Return whether `node` is nested too deeply for recursive functions."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -138,7 +140,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """Return whether `node` is a literal or an operation on literals. Nothing is evaluated."""
+    """Return whether `node` is a literal or an operation on literals."""
     match node:
         case ast.BinOp(left=left, right=right):
             return _is_constant(left) and _is_constant(right)

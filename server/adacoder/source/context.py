@@ -1,7 +1,7 @@
-"""Collect the context of a task for the model: ranked pieces of the module and of the project files it uses.
+"""Collect the context of a task for the model: ranked parts of the module and of the project files it uses.
 
-All files are read as text. Nothing is run, started or written to disk. jedi resolves names from other files, and sees
-only the project's own imports and files. This is the only file that imports jedi.
+All files are read as text. No code is run, and nothing is written to disk. jedi resolves names from other files. Only
+this module imports jedi.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROPERTY = re.compile(r"@[ \t]*(?:\w+\.)*(?:cached_)?property\b")
 _SHORTEST_MENTION = 3
-"""Minimum letters of a name that is matched regardless of case: `tax` in a docstring matches `TAX`."""
+"""Minimum length of a name that is matched regardless of case, as `tax` in a docstring matches `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
-"""Maximum characters to show of a class that is not the method's own."""
+"""Maximum characters to show of a class other than the target's own."""
 _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Maximum number of types that are shown only because fields of other types use them."""
+"""Maximum number of types to show only because a field has this type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of the surroundings: text at column 0 with `\\n` line endings."""
+    r"""One part of the context for the model, as dedented text with `\n` line endings."""
 
     kind: str
-    """The reason to show the piece. These are the reasons, most important first:
+    """The reason to show the text. The reasons, most important first:
 
     * `imports`: the module's imports
     * `contract`: overloads, or the method that is overridden
@@ -72,13 +72,13 @@ class Piece:
     """
     text: str
     position: int = 0
-    """Position in the listing, which is ordered like a module, with imports first."""
+    """Position in the prompt, which shows the context in the order of a module, imports first."""
 
 
 def pieces(
     target: Target, overlays: Mapping[Path, str] | None = None, access: Access | None = None
 ) -> tuple[Piece, ...]:
-    """Collect the surroundings of `target`, most informative first. The same texts always give the same result.
+    """Collect the context of `target`, most informative parts first. The same texts always give the same result.
 
     The target's own body is never included.
 
@@ -103,12 +103,12 @@ def pieces(
 
 
 _ABOUT, _IMPORTS, _ELSEWHERE, _MODULE, _CONTRACT, _CALLS = range(6)
-"""The sections of a listing."""
+"""The sections of the prompt's context, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A piece whose position in the listing is not known yet."""
+    """A part of the context before its final position is known."""
 
     kind: str
     text: str
@@ -119,13 +119,11 @@ class _Entry:
 
     @property
     def what(self) -> object:
-        """A key for the content. Of several entries with the same key, only the first is shown."""
+        """A key by which duplicate entries are found."""
         return self.where or self.text
 
 
 class _Surroundings:
-    """The surroundings of one target."""
-
     def __init__(self, target: Target, overlays: Mapping[Path, str], follow: Follow, access: Access) -> None:
         self._target = target
         self._module = ModuleText(target.module.path, target.module.name, target.text)
@@ -136,7 +134,7 @@ class _Surroundings:
         self._signature = _names_in(target.signature.partition("(")[2])
 
     def ranked(self) -> Iterator[_Entry]:
-        """Yield everything to show, in order of rank."""
+        """Yield all entries of the context, most important first."""
         yield from self._imports()
         yield from self._contract()
         yield from self._class()
@@ -170,7 +168,7 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """Yield the overloads of a function, or the nearest inherited method with its docstring."""
+        """Yield the overloads of a function, or the overridden method of a base class with its docstring."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
@@ -188,7 +186,7 @@ class _Surroundings:
             yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
 
     def _bases(self) -> Iterator[_Entry]:
-        """Yield the base classes, without members that the method's class overrides."""
+        """Yield the base classes, without the members that the method's class overrides."""
         if self._owner is None:
             return
         hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
@@ -203,7 +201,6 @@ class _Surroundings:
 
     @cached_property
     def _mentioned(self) -> set[str]:
-        """The words of the docstring."""
         return set(_WORD.findall(self._target.docstring))
 
     @cached_property
@@ -212,7 +209,7 @@ class _Surroundings:
 
     @cached_property
     def _in_docstring(self) -> list[Symbol]:
-        """The module's own symbols and its imports that the docstring mentions, regardless of case."""
+        """The module's symbols and imports that the docstring mentions, regardless of case."""
         small = {word.casefold() for word in self._mentioned if len(word) >= _SHORTEST_MENTION}
         here = [symbol.name for symbol in self._module.symbols]
         names = [*here, *self._imported_names]
@@ -221,7 +218,7 @@ class _Surroundings:
 
     @cached_property
     def _base_classes(self) -> list[tuple[Symbol, Definition]]:
-        """The project's classes that the method's class inherits from, nearest first."""
+        """The project's classes from which the method's class inherits, nearest first."""
         found: list[tuple[Symbol, Definition]] = []
         waiting = [(self._module, self._owner)] if self._owner else []
         while waiting and len(found) < _MOST_BASES:
@@ -236,7 +233,7 @@ class _Surroundings:
 
     @cached_property
     def _parts(self) -> list[Symbol]:
-        """Types of the fields of the method's class and of the classes in the signature."""
+        """Types of fields, in the method's class and in classes that the signature names."""
         found: list[Symbol] = []
         if self._owner is not None:
             found += self._near_files.find(_made_of(self._owner, self._module, but=self._own), self._module)
@@ -249,11 +246,11 @@ class _Surroundings:
 
     @property
     def _imported_names(self) -> list[str]:
-        """Names bound by `from` imports. A plain `import` binds a whole module, which is too much to show."""
+        """Names bound by `from` imports. A plain `import` gives a whole module, which is too much to show."""
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
-        """Yield some calls of the target from its own module, in one entry."""
+        """Yield some calls of the target from its own module, as one entry."""
         text = self._module.text
         pattern = self._call_pattern
         own = self._own.span
@@ -280,7 +277,7 @@ class _Surroundings:
         return re.compile(rf"\b(?:self|cls|{re.escape(self._owner.name)})\.{name}{after}")
 
     def _nearby(self) -> Iterator[_Entry]:
-        """Yield the rest of the module, from the target outwards."""
+        """Yield the rest of the module, nearest to the target first."""
         symbols = self._module.symbols
         starts = [symbol.span.start for symbol in symbols]
         own = starts.index(self._outermost.span.start)
@@ -301,7 +298,7 @@ class _Surroundings:
 
 
 def _used(symbol: Symbol) -> str:
-    """Show a symbol. A class is shown with its members, and a function with more of its docstring."""
+    """Show a symbol: a class with its members, and a function with its docstring."""
     definition = symbol.definition
     if definition is None:
         return constant(symbol.text)
@@ -311,7 +308,10 @@ def _used(symbol: Symbol) -> str:
 
 
 def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
-    """List the names in a class's fields, its constructor, and attributes set by its methods other than `but`."""
+    """List the names that describe a class's data: in fields, the constructor, and attributes that methods set.
+
+    The method `but` is ignored.
+    """
     texts = [owner.text[line.start : line.code_end] for line, _ in field_lines(owner)]
     for member in module.definitions:
         if member.parents and member.parents[-1] is owner and not member.is_class and member is not but:
@@ -331,12 +331,14 @@ _ONE_AT_A_TIME = threading.Lock()
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""Maximum number of `import *` that jedi sees in other files. From each `import *`, jedi follows all others, and has no
-memory limit."""
+"""Maximum number of `import *` that jedi sees in other files.
+
+jedi follows each of them, without any limit on memory.
+"""
 
 
 class _Following:
-    """Resolves names with jedi."""
+    """A callable that finds definitions with jedi (see `Follow`)."""
 
     def __init__(self) -> None:
         self._trees: dict[str, dict[Path, object]] = {}
@@ -345,15 +347,15 @@ class _Following:
     def __call__(
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
-        """Find the definitions of `names` in a module at `path` that has these `imports`; see `Follow`."""
-        import jedi  # heavy, and needed only when a model is asked
+        """Find the definitions of `names` in a module at `path` with these `imports`."""
+        import jedi  # slow to import, and needed only for prompts
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # Give jedi only the imports and the names, because jedi is slow on the whole text of a module.
+        # Only the imports and names are given to jedi, because jedi is slow on the whole text of a module.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        # jedi can fail in many ways on odd code. After a failure, the prompt only has less context.
+        # jedi raises many kinds of errors on unusual code. The prompt then has less context.
         with _ONE_AT_A_TIME, suppress(Exception):
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
@@ -369,7 +371,7 @@ class _Following:
         return found
 
     def close(self) -> None:
-        """Drop the project's parsed files. They are large, and the next request parses its own texts."""
+        """Drop the parsed files, which are large. The next request parses its own texts."""
         with _ONE_AT_A_TIME:
             for kept in self._trees.values():
                 for path in [path for path in kept if path.name != _BUILTINS]:
@@ -379,9 +381,8 @@ class _Following:
 class _Reading:
     """An environment for jedi that only reads the project's files.
 
-    By default, jedi reads any file, and caches parsed files on disk. It really imports compiled modules and the modules
-    in `settings.auto_import_modules`. While jedi looks for a module, it changes `sys.path` for the whole process. This
-    class prevents all of this.
+    By default, jedi reads any file, caches parsed files on disk, and imports compiled modules. It also changes
+    `sys.path` of the whole process. This class prevents all of this.
     """
 
     def __init__(self, state: Any, inner: object, project: NearFiles) -> None:
@@ -399,12 +400,15 @@ class _Reading:
         return getattr(self._inner, name)
 
     def load_module(self, **_: object) -> None:
-        """Load no module of AdaCoder's Python, because jedi would import the module."""
+        """Do not load modules, because jedi would import them into AdaCoder's own process."""
 
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the file of the module `string` in `path` or `sys_path`, and whether the module is a package."""
+        """Find the file of the module `string`, and whether the module is a package.
+
+        Only `path` or `sys_path` is searched.
+        """
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
             if file is not None:
@@ -412,10 +416,10 @@ class _Reading:
         return None, None
 
     def parse(self, *, file_io: Any, **options: object) -> object:
-        """Parse a file of the project, or jedi's stub of the builtins, which jedi needs.
+        """Parse a file of the project, or the builtins' stub file that comes with jedi.
 
         Raises:
-            OSError: the file is neither in the project nor this stub.
+            OSError: the file is neither in the project nor this stub file.
         """
         path = Path(file_io.path)
         if path.name != _BUILTINS or not path.is_relative_to(self._jedi):
@@ -423,7 +427,7 @@ class _Reading:
         return self._parse(file_io=file_io, **{**options, "cache": False})
 
     def _bounded(self, path: Path) -> str:
-        """Return the text of a project file. All `import *` after the first `_MOST_STARS` are replaced by `pass`."""
+        """Return the text of a project file, with `import *` replaced by `pass` after the first `_MOST_STARS`."""
         text = self._near_files.text(path)
         text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
         self._texts[path] = text

@@ -1,7 +1,7 @@
-"""Find the lines and branches of a function that no Example and no test of the project reached.
+"""Find the lines and branches of a function that no example and no project test reached.
 
-Only lines that the user's interpreter compiled count. Functions that the candidate adds next to the target do not
-count, and neither does code under `if TYPE_CHECKING:`.
+Only lines that the user's interpreter compiled count. Helper functions of the candidate and code under `if
+TYPE_CHECKING:` do not count.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict, above: int = 0) -> Coverage | None:
-    """Compute the coverage of the function in `placed` from the lines that the run behind `verdict` reached.
+    """Return the coverage of the function in `placed`, as observed for `verdict`; None if no lines were observed.
 
-    Line numbers refer to the user's document, which begins below `above` lines of `placed.text`. Return None if the run
-    was not observed.
+    Line numbers refer to the user's document, which starts after the first `above` lines of `placed.text`.
     """
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
@@ -59,14 +58,12 @@ class _Test:
 
     @property
     def line(self) -> int:
-        """First line of the statement."""
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
         """Yield True if the condition was never true, and False if it was never false.
 
-        A condition that was not evaluated yields neither. An outcome is also skipped if an unreached line already shows
-        that the outcome never occurred.
+        Nothing is yielded for a condition that was not evaluated, or if an unreached line already shows the same.
         """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
@@ -84,7 +81,7 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Map each outcome to its branches. If line numbers do not show a branch's outcome, leave the branch out."""
+        """Map True and False to the branches that the condition then takes. Ambiguous branches are left out."""
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}

@@ -1,4 +1,4 @@
-"""Order several stubs so that each stub follows the functions that it will probably use, and find stubs in use."""
+"""Order unwritten functions so that each follows the functions that it will probably call."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NAMED = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`|\b(\w+)\(")
 def by_dependence(targets: Sequence[Target]) -> list[Target]:
     """Sort `targets` topologically.
 
-    A function follows all others that its examples, decorators, signature, docstring or comments mention. Ties keep the
-    given order. A cycle starts with the function that comes first in the given order.
+    A function follows the functions that its examples, decorators, signature, docstring or comments mention. Ties keep
+    the given order, and a cycle is broken at its first function.
     """
     names, called = [_names(each) for each in targets], [_called(each) for each in targets]
     needed = [{at for at, name in enumerate(called) if name in names[own] and at != own} for own in range(len(targets))]
@@ -35,21 +35,23 @@ def by_dependence(targets: Sequence[Target]) -> list[Target]:
 
 
 def stubs_used(target: Target, code: str) -> list[str]:
-    """Return the names of the other stubs in the module of `target` that `code` mentions."""
+    """Return the names of the other unwritten functions in the module of `target` that `code` mentions."""
     words = {*_words([code])}
     others = (each for each in documented_stubs(target.text) if each.qualname != target.qualname)
     return [each.name for each in others if each.name in words]
 
 
 def _called(target: Target) -> str:
-    """Return the name by which other code uses `target`. For a special method, this is the name of its class."""
+    """Return the name by which other code uses `target`.
+
+    For a special method such as `__add__`, this is the class name.
+    """
     owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
     is_special = target.name.startswith("__") and target.name.endswith("__")
     return owner if owner and is_special else target.name
 
 
 def _names(target: Target) -> set[str]:
-    """Return the names that `target` may use."""
     head = target.text[target.definition.start : target.header.end]
     code = [head, *(example.source for example in (*target.examples, *target.of_class))]
     prose = _NAMED.findall("\n".join([target.docstring, *remarks(target)]))

@@ -1,4 +1,4 @@
-"""Find Sphinx's directives around examples, and the directives with which doctestplus skips examples.
+"""Find the directives of Sphinx and doctestplus that affect examples.
 
 A block is the content of a directive such as `.. testcode::`, or of a MyST fence such as ```` ```{testcode} ````.
 """
@@ -21,14 +21,14 @@ _LITERAL = re.compile(
     r"|\.\.(?: +(?![ \[_|]|[\w:.+-]+::).*)?"
     r"|(?!\.\. ).*::)$"
 )
-"""Matches a line above an indented text that holds no directives: a code block, a comment or a paragraph with `::`."""
+"""Matches the line above a code block, a comment or a literal block (`::`). Directives inside such text are ignored."""
 _OPTION = re.compile(r" *:(?P<name>[\w-]+):(?: +(?P<value>.*))?$")
 _PLUS = re.compile(
     r"\.\. +doctest-(?:skip-all|(?P<kind>skip|requires|remote-data)(?P<lasts>-all)?\s*::\s*(?P<names>.*))"
 )
 _MAY_HAVE_BLOCK = re.compile(rf"\.\. +(?:{_KINDS})::|\{{(?:{_KINDS}|eval-rst)\}}")
 _OF_SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
-"""Options that are on in Sphinx by default."""
+"""doctest options that Sphinx switches on by default."""
 _VERSION = re.compile(
     r" *(?:(?:[<>]=?|[!=]=|~=(?=.*\.)) *[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?|[!=]= *[0-9]+(?:\.[0-9]+)*\.\*) *"
 )
@@ -38,7 +38,7 @@ _WITHOUT_EFFECT = frozenset({"hide", "trim-doctest-flags", "no-trim-doctest-flag
 
 @dataclass(frozen=True, slots=True)
 class DirectiveBlock:
-    """The content of one of Sphinx's directives."""
+    """The content of a Sphinx directive."""
 
     kind: str
     """The name of the directive, such as `testcode`."""
@@ -51,11 +51,11 @@ class DirectiveBlock:
     directives: Directives
     """The effect of the directive's options."""
     groups: tuple[str, ...] = ("default",)
-    """The groups of Sphinx that the content belongs to."""
+    """The Sphinx groups of the content. Only examples of the same group share variables."""
 
     @property
     def phase(self) -> int:
-        """The place in the order of a run: negative for setups, positive for cleanups, else 0."""
+        """The order of execution: -1 for setup code, 1 for cleanup code, and 0 for everything between."""
         return {"testsetup": -1, "testcleanup": 1}.get(self.kind, 0)
 
     @property
@@ -70,10 +70,10 @@ class DirectiveBlock:
 
 
 def outputs(found: Sequence[DirectiveBlock]) -> dict[DirectiveBlock, DirectiveBlock]:
-    """Return each block of code that has an output, with this output.
+    """Map each code block to its output block.
 
-    As in Sphinx, an output belongs to the last code of its group. Code that is skipped gets an output only if no other
-    code lacks one.
+    As in Sphinx, an output belongs to the last code of its group. Skipped code gets an output only if no other code
+    lacks one.
     """
     lacking: dict[str, list[DirectiveBlock]] = {}
     joined: dict[DirectiveBlock, DirectiveBlock] = {}
@@ -100,7 +100,7 @@ def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
 
 
 def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
-    """Return the blocks in a docstring. Its first line begins after the quotes, so indent this line as the others."""
+    """Return the blocks in a docstring, whose first line may lack the indentation of the other lines."""
     if not _MAY_HAVE_BLOCK.search(docstring):
         return []
     first, *rest = docstring.expandtabs().split("\n")
@@ -111,7 +111,8 @@ def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
 def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
     """Read doctestplus's directives in the text above some examples.
 
-    Return their effect on these examples, and on all examples from here on. `lasting` is the latter effect so far.
+    Return their effect on these examples, and their effect on all later examples. `lasting` is the effect of the
+    directives before this text.
     """
     here, lines = Directives(), text.strip().split("\n")
     for number, line in enumerate(lines, 1):
@@ -119,7 +120,7 @@ def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
             effect = _effect(found["kind"], found["names"] or "")
             if found["lasts"] or not found["kind"]:
                 lasting = lasting.then(effect)
-            elif number >= len(lines) - 1:  # Only a line such as `.. code-block:: python` may follow.
+            elif number >= len(lines) - 1:  # one line, such as `.. code-block:: python`, may follow
                 here = effect
     return lasting.then(here), lasting
 
@@ -127,12 +128,12 @@ def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
 def _effect(kind: str | None, names: str) -> Directives:
     if kind == "requires":
         return Directives(needs=frozenset(filter(None, re.split(r"[,\s]+", names))))
-    is_for_another_system = kind == "skip" and bool(names)  # `.. doctest-skip:: win32`
+    is_for_another_system = kind == "skip" and bool(names)  # for example `.. doctest-skip:: win32`
     return Directives() if is_for_another_system else Directives(on=doctest.SKIP)
 
 
 def _directed(lines: Sequence[str], number: int, last: int) -> Iterator[DirectiveBlock]:
-    """Yield the blocks of directives from line `number` to line `last`."""
+    """Yield the blocks between two lines of a reStructuredText page."""
     while number < last:
         line, number = lines[number], number + 1
         if line.lstrip().startswith(">>>"):
@@ -175,7 +176,7 @@ def _indent(line: str) -> int:
 
 
 def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
-    """Return the first line from `begin` on that is not blank and not indented deeper than `indent`, or `last`."""
+    """Return the end of the indented text that starts at line `begin`."""
     for number in range(begin, last):
         if lines[number].strip() and _indent(lines[number]) <= indent:
             return number
@@ -183,7 +184,6 @@ def _end(lines: Sequence[str], begin: int, last: int, indent: int) -> int:
 
 
 def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end: int) -> DirectiveBlock:
-    """Read a block with its options, which are on the lines from `begin` on."""
     effect = Directives(on=_OF_SPHINX if kind in ("doctest", "testoutput") else 0)
     options, begin = _options(lines, begin, end)
     for line in options:
@@ -198,7 +198,7 @@ def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end:
 
 
 def _options(lines: Sequence[str], begin: int, end: int) -> tuple[Sequence[str], int]:
-    """Return the lines of a block's options, and the first line below them. In MyST, they can be between `---`."""
+    """Return a block's option lines, and the line after them. MyST also allows options between `---` lines."""
     if begin == end or lines[begin].strip() != "---":
         last = next((number for number in range(begin, end) if not _OPTION.match(lines[number])), end)
         return lines[begin:last], last
@@ -208,7 +208,10 @@ def _options(lines: Sequence[str], begin: int, end: int) -> tuple[Sequence[str],
 
 
 def _of_option(kind: str, line: str) -> Directives:
-    """Return the effect of an option. Conditions are code of the project, so a block with a condition is skipped."""
+    """Return the effect of an option.
+
+    A block with `:skipif:` is skipped, because its condition would have to be run.
+    """
     option = _OPTION.match(line)
     if option is None:
         return Directives(problem="has an option that cannot be read: write each option on one line, as 'name: value'")

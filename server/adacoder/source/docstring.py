@@ -1,4 +1,4 @@
-"""Add new examples to a docstring in one Edit that leaves the rest unchanged."""
+"""Add examples to a docstring, and leave the rest of the file unchanged."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def _appended(target: Target, added: Sequence[Example]) -> Edit:
 
 
 def escaped(text: str, literal: str) -> str:
-    """Return a text as it must be written in a string literal. In a raw literal, nothing can be escaped."""
+    """Escape `text` for use inside the string literal `literal`.
+
+    A raw literal allows no escapes, so `text` then stays unchanged.
+    """
     quote = literal[-1]
     if "r" in literal[: literal.index(quote)].lower():
         return text
@@ -60,14 +63,17 @@ def escaped(text: str, literal: str) -> str:
 
 
 def last_literal(target: Target) -> tuple[str, int]:
-    """Return the last string literal of the docstring, and its offset."""
+    """Return the last of the docstring's adjacent string literals, and its offset in the file."""
     docstring = target.docstring_span.of(target.text)
     last = literal_parts(docstring)[-1]
     return last.of(docstring), target.docstring_span.start + last.start
 
 
 def docstring_indent(target: Target) -> str:
-    """Return the docstring's indentation. On the `def` line, it is the indentation of `def` plus four spaces."""
+    """Return the docstring's indentation.
+
+    For a docstring on the `def` line, return the indentation of a new line below `def`.
+    """
     start = target.docstring_span.start
     line_start = max(target.text.rfind("\n", 0, start), target.text.rfind("\r", 0, start)) + 1
     before = target.text[line_start:start]

@@ -1,7 +1,6 @@
-"""Read the strings in a module's `__test__`, where doctest finds more examples.
+"""Read the strings in a module's `__test__` dictionary, where doctest also looks for examples.
 
-Nothing is run to find them. A module may assign a dictionary, or single items. A value is read if it is a string
-literal, or a name to which the module has assigned a string literal.
+The module is not run. Only string literals are read, and variables to which a string literal was assigned.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ NAME = "__test__"
 
 @dataclass(frozen=True, slots=True)
 class DunderTest:
-    """The values in `__test__`. Functions and classes of the module are left out."""
+    """The values in `__test__`, except functions and classes of the module."""
 
     strings: tuple[tuple[str, Span], ...] = ()
-    """Pairs of a key and the place of its string literal."""
+    """Pairs of a key and the span of its string literal."""
     unread: tuple[Span, ...] = ()
-    """The places of values and statements that only a run of the module would show."""
+    """Spans of values and statements that cannot be read without running the module."""
 
 
 @lru_cache(maxsize=8)
@@ -46,13 +45,13 @@ def dunder_test(text: str) -> DunderTest:
 
 
 class _ItemReader:
-    """Reads the top-level statements of a module in their order."""
+    """Reads `__test__` from the top-level statements of a module."""
 
     def __init__(self, text: str) -> None:
         self._lines = Lines(text)
         self._defined = {each.qualname for each in definitions(text) if not each.in_function}
         self._strings: dict[str, ast.expr] = {}
-        """The string literals of the module, by the names to which they are assigned."""
+        """String literals by the variables to which they are assigned."""
         self.items: dict[str, ast.expr] = {}
         self.unread: list[ast.expr | ast.stmt] = []
 
@@ -98,7 +97,7 @@ class _ItemReader:
             self.unread.append(value)
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        """Return the place of `node` in the text."""
+        """Return the span of `node` in the text."""
         start = offset_at(self._lines, node.lineno - 1, node.col_offset, "utf-8")
         return Span(start, offset_at(self._lines, (node.end_lineno or 1) - 1, node.end_col_offset or 0, "utf-8"))
 

@@ -16,13 +16,13 @@ from adacoder.source.directive_blocks import DirectiveBlock, after, blocks, bloc
 from adacoder.source.literal import Literal, read_literal
 
 _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ (?P<problem>.*)", re.DOTALL)
-"""Error message of `DocTestParser`. It counts the lines of the docstring from 1."""
+"""Matches an error message of `DocTestParser`. Line numbers in the message start at 1."""
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
-"""A line that opens or closes a Markdown fence. Nothing follows the marks of a closing line."""
+"""Matches a line that opens or closes a Markdown fence. For a closing line, `info` is blank."""
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b")
 """Matches a line that cannot begin a statement."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples, twice as many as the longest docstring in common packages has."""
+"""Maximum characters of a docstring with examples: twice the longest docstring in common packages."""
 
 
 class UnreadableExample(TargetError):
@@ -40,8 +40,8 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     Args:
         literal: the docstring's literal, quotes included.
         first_line: the 0-based line of the file where the literal begins.
-        calls: the function's name and parameters. If they are given and no doctest example shows an output, examples
-            in prose are read as well.
+        calls: the function's name and parameters. They are needed to read examples in prose, which are read only if no
+            doctest example shows an output.
 
     Raises:
         UnreadableExample: doctest cannot read an example, or the docstring is too long.
@@ -71,7 +71,7 @@ def examples_of_page(text: str, *, is_markdown: bool) -> tuple[Example, ...]:
 
 
 def _without_code(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
-    """Blank out the blocks without prompts. What looks like an example there belongs to the code or to the output."""
+    """Blank out the blocks without prompts. A `>>>` in such a block is part of code or of an output, not an example."""
     bare = [block for block in found if not block.is_prompted]
     if not bare:
         return docstring
@@ -82,9 +82,9 @@ def _without_code(docstring: Literal, found: Sequence[DirectiveBlock]) -> Litera
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out each closing line of a Markdown fence, so that the output above this line ends there.
+    """Blank out the closing lines of Markdown fences, which doctest would read as part of an output.
 
-    Only a line outside examples opens a fence. A similar line in an output is part of the output.
+    Only a fence that opens outside an example counts, because an output may contain fences.
     """
     if "```" not in docstring.value and "~~~" not in docstring.value:
         return docstring
@@ -115,7 +115,7 @@ def _prose(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
 
 
 def suggested(reply: str) -> tuple[Example, ...]:
-    """Read the examples in a model's reply with prose and code fences. Unreadable examples are left out."""
+    """Read the examples in a model's reply. Examples that doctest cannot read are left out."""
     lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):
@@ -126,16 +126,19 @@ def suggested(reply: str) -> tuple[Example, ...]:
 
 
 def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock] = ()) -> list[Example]:
-    """Return the examples in the order in which they run: as in Sphinx, setups run first, and cleanups last."""
+    """Return the examples in the order in which they run.
+
+    As in Sphinx, setup code runs first, and cleanup code last.
+    """
     phased = [*_coded(docstring, first_line, found)]
     phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
     if not any(phase == 0 for phase, _ in phased):
-        return []  # a setup alone belongs to a page that includes the docstring
+        return []  # setup code without examples is meant for a page that includes the docstring
     return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
 
 
 def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[tuple[int, Example]]:
-    """Yield the phase and the example of each block without prompts."""
+    """Yield the phase (see `DirectiveBlock.phase`) and the example of each block without prompts."""
     joined = outputs(found)
     outputs_of_code = set(joined.values())
     for block in found:
@@ -143,7 +146,7 @@ def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock])
             continue
         source, want, effect = block.code, "", block.directives
         if block.kind == "testoutput":
-            source, want = "# testcode\n", block.code  # The text of an output never runs.
+            source, want = "# testcode\n", block.code  # the output itself must not run
             problem = Directives(problem="is an output without a `testcode` above it: add one")
             effect = Directives(on=doctest.SKIP) if block.is_skipped else problem
         elif output := joined.get(block):
@@ -169,16 +172,16 @@ def _prompted(docstring: Literal, first_line: int, found: Sequence[DirectiveBloc
 
 
 class _Parser(doctest.DocTestParser):
-    """Reads the directives of each example without an error, so that an unknown option concerns only its example."""
+    """A doctest parser that accepts unknown options, so that they affect only their own example."""
 
     def __init__(self, found: Sequence[DirectiveBlock] = ()) -> None:
         self._found: dict[int, Directives] = {}
-        """The directives of the examples, by line."""
+        """Directives inside each example, by line."""
         self._around: dict[int, Directives] = {}
-        """The effect of the directives around the examples, by line."""
+        """Effect of the Sphinx and doctestplus directives around each example, by line."""
         self._blocks = found
         self._block = Directives()
-        """The options that xdoctest's directives on lines of their own switch, for all examples below."""
+        """Options from xdoctest directives on their own line. They apply to all examples below."""
 
     def effect(self, example: doctest.Example) -> Directives:
         """Return the effect of the directives in an example and around it."""
@@ -202,7 +205,7 @@ class _Parser(doctest.DocTestParser):
         return parts
 
     def _find_options(self, source: str, name: str, lineno: int) -> dict[int, bool]:
-        """Override a method of doctest, and return no options. `_examples` uses `effect` instead."""
+        """Record the options for `effect`. Return no options, because doctest would raise an error for unknown ones."""
         if self._IS_BLANK_OR_COMMENT(source):  # type: ignore[attr-defined]  # typeshed leaves out private names
             lines, block = of_xdoctest(source), self._block
             self._block = block.then(lines)
@@ -215,9 +218,10 @@ class _Parser(doctest.DocTestParser):
 
 
 def _joined(found: Sequence[doctest.Example]) -> Iterator[list[doctest.Example]]:
-    """Yield the lines of each statement. All of them may begin with `>>>`, as xdoctest allows.
+    """Group the lines of each statement.
 
-    In doctest, the second line of such a statement is always a syntax error.
+    xdoctest allows `>>>` before every line of a statement. doctest reports a syntax error for such lines, so grouping
+    them changes no valid example.
     """
     lines: list[doctest.Example] = []
     for each in found:

@@ -1,6 +1,6 @@
-"""Find undefined names, and the imports that define them in this workspace.
+"""Find undefined names, and the imports that define them.
 
-The workspace's code is not run. Its files are read as text. This is the only file that imports pyflakes.
+The project's files are read as text, and no code is run. Only this module imports pyflakes.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
     """Return the undefined names in the lines of `within` in the module `text`, in order of use.
 
-    A name that the module also uses outside `within` is left out, because the module probably gets it from somewhere.
-    Names like `__file__` and the builtins of any Python are also left out. Dynamically bound names are included,
-    because only a run in the sandbox shows that they exist. A name that is imported only for type checkers is undefined
-    where it is used at run time.
+    A name that is also used outside `within` is left out, because the module probably defines it somehow. Names like
+    `__file__` are also left out. A name that is imported only for type checkers is undefined where it is used at run
+    time. Dynamically bound names count as undefined, because only a run shows that they exist.
 
     If AdaCoder's Python cannot parse the code in `within`, the result is empty. Only the user's Python can then find
     undefined names.
@@ -46,7 +45,7 @@ def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
 
-@lru_cache(maxsize=8)  # a repair and an evaluation often ask about the same code
+@lru_cache(maxsize=8)  # called repeatedly for the same code
 def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:
@@ -56,7 +55,7 @@ def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     try:
         accused = _accused(tree)
         inside = dict.fromkeys(use.name for use in sorted(accused) if any(use.line in lines for lines in ranges))
-    except RecursionError:  # pyflakes recurses deeper than the parser
+    except RecursionError:  # pyflakes may recurse deeper than the parser
         return ()
     elsewhere = {use.name for use in accused if not any(use.line in lines for lines in ranges)}
     return tuple(name for name in inside if name not in elsewhere and not _ATTRIBUTE_OF_MODULES.fullmatch(name))
@@ -81,7 +80,6 @@ def _accused(tree: ast.Module) -> list[_Use]:
 
 
 def _imported_for_typing(node: ast.stmt) -> set[str]:
-    """Return the names that a statement imports only for type checkers."""
     match node:
         case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), body=body, orelse=orelse):
             return bound(each for each in body if isinstance(each, ast.Import | ast.ImportFrom)) - bound(orelse)
@@ -98,8 +96,8 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _checked(tree: ast.Module) -> list[_Use]:
-    """Return the names that pyflakes reports as undefined, unless the module binds them elsewhere, even later."""
-    # pyflakes is imported here because it is needed only once a model has replied.
+    """Return the names that pyflakes reports as undefined, except names that the module binds anywhere."""
+    # imported here because only the check of a reply needs it
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
 
@@ -119,21 +117,20 @@ def _checked(tree: ast.Module) -> list[_Use]:
 
 
 def is_in_the_table(name: str) -> bool:
-    """Return whether the table of common standard names has an import of `name`, which is valid in any module."""
+    """Return whether `name` is a well-known name of the standard library, which can be imported in any module."""
     return standard_import(name) is not None
 
 
 class ImportIndex:
-    """Find the import of a name in the target's module, the project's other files, installed packages and common usage.
+    """Find the import of a name in the project, the standard library or installed packages.
 
     No file is read before the first look-up.
 
     Args:
         target: the function to write.
         workspace: the folder whose files are read.
-        folders: the folders of the user's interpreter. Without them, installed packages are unknown, and few names
-            outside the standard library can be imported.
-        wishes: the user's patterns for more private files, and for exceptions. Private files are never read.
+        folders: the folders of the user's interpreter. Without them, installed packages are unknown.
+        wishes: the user's patterns for private files, which are never read.
     """
 
     def __init__(
@@ -143,9 +140,10 @@ class ImportIndex:
         self._installed = InstalledModules(folders)
 
     def import_for(self, name: str, used_in: str = "") -> str | None:
-        """Return the statement that imports `name` as the code `used_in` uses it; None if unknown or ambiguous.
+        """Return the statement that imports `name`; None if it is unknown or ambiguous.
 
-        The user's own imports come first, then the standard library, installed packages, and the project's definitions.
+        `used_in` is code that uses `name`. The project's own imports come first, then the standard library, installed
+        packages, and the project's definitions.
         """
         standard = standard_import(name, used_in)
         own = self._project.import_of(name)
@@ -162,15 +160,15 @@ class ImportIndex:
         return None if defined is None else defined.statement
 
     def _is_certain(self, statement: str) -> bool:
-        """Return whether a statement can be used without looking at installed packages.
+        """Return whether a statement can be used without reading installed packages.
 
-        The statement must import from the standard library, or installed packages must be unknown.
+        This is the case for the standard library, and if installed packages are unknown.
         """
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known
 
     def _of_a_library(self, name: str) -> str | None:
-        """Import a class if the project uses exactly one installed library that has it."""
+        """Return the import of a class if exactly one library of the project has a class of this name."""
         if not name[0].isupper():
             return None
         found = [module for module in sorted(self._project.libraries) if self._installed.offers(module, name)]

@@ -1,7 +1,6 @@
 """Change the indentation of a block of Python code, based on its lines.
 
-Wrong indentation stays wrong, so that the user's interpreter reports it. Examples are a dedent that matches no level,
-an unexpected indent, and a missing block.
+Wrong indentation, such as an unexpected indent, stays wrong, so that the user's interpreter reports it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import LogicalLine
 
 WHITE = " \t\f"
-"""Python's white space within a line. `str.strip` without arguments removes other characters as well."""
+"""Python's white space within a line. `str.strip` would remove other characters as well."""
 DEFAULT_UNIT = "    "
 _FIRST_IN_BLOCK = re.compile(r"^([ \t]*)[^\s#][^\n]*:[ \t]*(?:#[^\n]*)?\n\1([ \t]+)[^\s#]", re.MULTILINE)
 
@@ -29,13 +28,13 @@ def unit_of(text: str) -> str:
 
 
 def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
-    """Indent `text` so that its first statement is at `first` and each deeper level adds `unit`.
+    r"""Indent `text` so that its first statement is at `first` and each deeper level adds `unit`.
 
-    Strings keep their content, continuation lines keep their offset from their statement, and blank lines become empty.
+    Strings and the offsets of continuation lines are kept. Blank lines become empty.
 
     Args:
-        text: code with `\\n` line endings.
-        parent: the indentation of the enclosing block. All lines get a deeper one.
+        text: code with `\n` line endings.
+        parent: the indentation of the enclosing block. All lines of the result are indented deeper.
         first: the new indentation of the first statement.
         unit: the new indentation of one level.
     """
@@ -69,7 +68,7 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
 
 class _Levels:
-    """A stack of open levels, outermost first. A level has an old width and a new indentation."""
+    """A stack of open levels, outermost first. Each is a pair of the old width and the new indentation."""
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -78,16 +77,16 @@ class _Levels:
 
     @property
     def indent(self) -> str:
-        """The indentation that the latest statement gets."""
+        """The new indentation of the current statement."""
         return self._open[-1][1]
 
     def enter(self, width: int) -> str:
-        """Open or close levels for a statement at `width`, and return its new indentation."""
+        """Return the new indentation of a statement whose old width is `width`."""
         self._open = self._entered(width)
         return self.indent
 
     def of_comment(self, width: int, following: LogicalLine | None) -> str:
-        """Return the new indentation of a comment line at `width`, where `following` is the next statement."""
+        """Return the new indentation of a comment line before the statement `following`."""
         levels = self._open[1:]
         if following is not None:
             levels = [*levels, self._entered(following.width)[-1]]
@@ -98,19 +97,19 @@ class _Levels:
         levels = [level for level in self._open if level[0] <= width]
         if levels[-1][0] == width:
             return levels
-        # A dedent that matches no level goes between two levels, so it still matches none.
+        # An invalid dedent gets an indentation between two levels, so it stays invalid.
         step = self._unit if len(levels) == len(self._open) else " "
         return [*levels, (width, levels[-1][1] + step)]
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Return the number of columns of one level: the smallest indent of any block."""
+    """Return the number of columns of one level, which is the smallest indent of any block."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """Return the indentation of a continuation line: whole levels in the new unit, other widths in spaces."""
+    """Return the indentation of a continuation line: the new unit for whole levels, otherwise spaces."""
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

@@ -17,8 +17,8 @@ Examples that could be misread are left out:
 * a signature, such as `f() -> None`
 * calls that appear with two different results
 
-Prose is only read if no `>>>` example shows an output, because `>>>` examples are explicit. This rule loses very
-little: only 1 in 37,000 functions of the standard library and of common packages has both kinds of example.
+Prose is only read if no `>>>` example shows an output. Few examples are lost in this way: only 1 in 37,000 functions of
+the standard library and of common packages has both kinds of example.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _LONGEST = 20_000
 _LONGEST_LINE = 1_000
 """Maximum characters of a line. Longer lines are skipped."""
 _MOST = 200
-"""Maximum number of places in a docstring where each form of example is tried."""
+"""Maximum number of matches of each pattern that are read in a docstring."""
 _MOST_ARGUMENTS = 20
-"""Maximum number of arguments in a description, which is an example without a call, such as `for x = 1, …`."""
+"""Maximum number of arguments in an example without a call, such as `for x = 1, …`."""
 
 _ARROW = r"(?:={1,3}>|-{1,3}>|[→⇒⟶⟹➔➙➜➝➞➡⇨↦⟼])"
 _GAP = r"[ \t]*+(?:\n[ \t]*+|(?!\n))"
@@ -69,7 +69,7 @@ _RAISES = re.compile(
     r"`{0,2}(?P<name>[A-Z]\w*)\b"
 )
 _SAME = re.compile(rf"{_GAP}(?:={{1,3}}(?![=>])|{_ARROW})[ \t]*")
-"""Text between two equal results, as in `1 + 2 = 3`."""
+"""Text between two equal results, such as the last `=` in `f(1, 2) = 1 + 2 = 3`."""
 
 _BULLETS = re.compile(r"[ \t]*(?:(?:[-*+•‣·#]|\(?(?:\d{1,2}|[a-z])[.)])[ \t]+)*", re.IGNORECASE)
 _LEADING_WORD = re.compile(
@@ -77,9 +77,9 @@ _LEADING_WORD = re.compile(
     r"|calling|here|like|note|that|also|similarly|likewise|again|finally|as|in|such)?",
     re.IGNORECASE,
 )
-"""Words allowed before a call on its line. After any other word, the call is not an example."""
+"""Words allowed before a call on its line. After other words, the call is not an example."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
-"""A factor before a call, as in `2 * f(1)`. The call alone then has another result."""
+"""A factor before a call, as in `2 * f(1)`. The stated result is then not the result of the call."""
 _LEAVES_OPEN = re.compile(
     r"(?:\b(?:if|when|unless|until|while|whether|not|never|and|or|than|nor|\w+n't)|(?<![-=])[-+*/%=<>(]"
     r"|^[ \t]*(?:if|when|unless|with|after|once|under|assuming|suppose|given|otherwise)\b[^\n]*[,:]"
@@ -88,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Text directly above a line. Below such text, the line is a condition, a mistake, or part of something else."""
+"""Text above a call that makes it something else than an example, such as a condition or a warning."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -96,7 +96,7 @@ _DOUBT = (
 )
 _WHERE = r"in|on|at|with|under|for(?![ \t]+\w+[ \t]*=)|before|until|after|only"
 _GOES_ON = r"(?-i:or|if|when|unless|except|otherwise|plus|minus)\b|[+/%]|[-*](?=[\d(])"
-"""Beginning of a line that continues a result."""
+"""Beginning of a line that continues the result on the line above."""
 _ENDS = re.compile(
     rf"""`{{0,2}}(?:
       [ \t]*+(?:[.;,]|(?<!\d)!)?[ \t]*+(?:\#(?![^\n]*?(?:{_DOUBT}))[^\n]*+)?(?=\n|\Z)(?!\n[ \t]*+(?:{_GOES_ON}))
@@ -110,15 +110,18 @@ _ENDS = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Text after a result that is complete and unconditional."""
+"""Text that may follow a result, such as the end of a sentence, but no condition."""
 _MESSAGE = re.compile(r"[ \t]*,[ \t]*[rf]?['\"]")
-"""A message after the result in an `assert`."""
+"""A message after the result in an `assert` statement."""
 
 _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Text before arguments in a description. If the group `named` matches, each argument needs a parameter's name."""
+"""Words before the arguments of an example without a call, such as "for".
+
+After a word in `named`, each argument must have the name of a parameter.
+"""
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
     rf"[ \t]*+[,;.]?\s*+(?:{_ARROW}|[-*+•])?[ \t]*+(?:(?:sample|expected)[ \t]++)?outputs?[ \t]*+[:=]{_GAP}",
@@ -135,11 +138,11 @@ _OUTCOME = re.compile(
     rf"|\b{_WILL}returns?\b|{_ARROW}):?{_GAP}",
     re.IGNORECASE,
 )
-"""Text before the result in a description of arguments."""
+"""Text before the result in an example without a call."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
-"""Text between arguments and result that changes their meaning, so they are not an example."""
+"""Text between arguments and result that makes the example unclear."""
 _DISTANCE = 200
-"""Maximum characters between arguments and their result, and maximum characters to check above a call."""
+"""Maximum characters between arguments and their result, and maximum characters to read above a call."""
 
 
 class _StatementKind(Enum):
@@ -151,8 +154,6 @@ class _StatementKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _CallResult:
-    """The result or exception of a call."""
-
     kind: _StatementKind
     text: str
     """The result as Python displays it, or the name of the exception."""
@@ -162,8 +163,6 @@ class _CallResult:
 
 @dataclass(frozen=True, slots=True)
 class _ProseExample:
-    """An example found in a docstring."""
-
     offset: int
     call: str
     outcome: _CallResult
@@ -205,10 +204,10 @@ def _example(stated: _ProseExample, line: int) -> Example:
 
 
 def _called(text: str, calls: Calls) -> list[_ProseExample]:
-    """Return the examples stated as a call and its outcome."""
+    """Return the examples that state a call and its result."""
     stated: list[_ProseExample] = []
     end = 0
-    if calls.name not in text:  # the usual case, and compiling a pattern takes time
+    if calls.name not in text:  # avoids compiling the pattern in the usual case
         return stated
     for match in islice(re.finditer(rf"(?<![\w.]){re.escape(calls.name)} ?\(", text), _MOST):
         if match.start() < end:
@@ -234,7 +233,7 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """Return whether a call is a separate example, and not part of something else.
+    """Return whether a call is a separate example.
 
     `before` is the text before the call on its line, and `above` is the text above this line.
     """
@@ -249,7 +248,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """Return whether an outcome ends at `end`, without a condition after it."""
+    """Return whether a result ends at `end`, without a condition after it."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -306,7 +305,7 @@ def _last_of_chain(text: str, result: Constant) -> Constant | None:
 
 
 def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
-    """Yield the examples stated as arguments and a result, without a call."""
+    """Yield the examples that state arguments and a result, without a call."""
     for pattern, finds_result in ((_FOR, _result_of_sentence), (_INPUT, _result_of_output)):
         for match in islice(pattern.finditer(text), _MOST):
             arguments, end = _given(text, match.end())
@@ -318,7 +317,7 @@ def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
 
 
 def _given(text: str, start: int) -> tuple[Arguments, int]:
-    """Return the arguments in `x = 1, y = 2`, `x: 1` or `1, 2`, and the offset of their end."""
+    """Return the arguments in text such as `x = 1, y = 2`, and the offset of their end."""
     given: list[tuple[str | None, ast.expr]] = []
     position = end = start
     while len(given) < _MOST_ARGUMENTS:
@@ -334,10 +333,9 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """Return the call with the `given` arguments; None unless it is clear which parameter each argument is for.
+    """Return the call with the `given` arguments; None if it is unclear which parameter each argument is for.
 
-    If there is only one argument and only one parameter, the argument may have any name. With `by_name`, it must have
-    the parameter's name.
+    If the function has one parameter, a single argument may have any name, unless `by_name` is true.
     """
     if calls.signature is None:
         return None
@@ -356,7 +354,7 @@ def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
 
 
 def _by_position(named: Arguments, parameters: list[str]) -> Arguments:
-    """Make all arguments before the first parameter without an argument positional, by dropping their names."""
+    """Drop the names of arguments that can be passed by position."""
     return tuple(
         (None if name == parameter else name, value)
         for (name, value), parameter in zip(named, parameters, strict=False)
@@ -368,9 +366,9 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """Return the only result on the rest of the line after `start`.
+    """Return the only result in the rest of the sentence after `start`; None if there are several.
 
-    If this part has no result, the next line is searched as well. Return None if there are several results.
+    The result may be on the next line.
     """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)

@@ -1,13 +1,10 @@
 """Make new inputs for a function by varying the examples of its docstring.
 
-Two programs that give the same outputs for the examples may still differ. New inputs show where. An input is a sequence
-of statements, because an example may need others before it: `s.push(3)` needs `s = Stack([1, 2])`.
+Two functions that pass the same examples may still differ, and new inputs can show the difference. An input is a
+sequence of statements: `s.push(3)` needs `s = Stack([1, 2])` before it. Each input changes the examples only slightly,
+so that most inputs are valid.
 
-Each input makes one small change to the examples: it changes one literal, replaces one literal by another of the same
-statement, takes one argument from another example, or exchanges two arguments. So the docstring's author would accept
-most inputs.
-
-In PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), a model writes the inputs. This module asks no model.
+Unlike PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), this module asks no model for inputs.
 """
 
 from __future__ import annotations
@@ -31,34 +28,34 @@ _NESTED = 50
 _MOST_STATEMENTS = 12
 """Maximum number of statements of an input. Longer sequences of examples are left out."""
 _MOST_GROUPS = 40
-"""Maximum number of inputs that the docstring's own examples form. Later examples are left out."""
+"""Maximum number of groups of examples to vary. Later examples are ignored."""
 _ELEMENTS = 4
-"""Maximum number of elements of a literal that are varied."""
+"""Maximum number of elements of a literal to vary."""
 _DEEPEST = 3
-"""Maximum nesting of literals in other literals. Literals that are nested deeper are not varied."""
+"""Maximum nesting of the literals to vary."""
 _CALLS = 8
-"""Maximum number of other statements whose calls provide arguments for a statement's calls."""
+"""Maximum number of other statements from which arguments are taken."""
 _MARKS = " '1"
-"""Characters to insert into a string. Each input inserts only one of these characters."""
+"""Characters to insert into a string, one at a time."""
 _Text = TypeVar("_Text", str, bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Statements that run in order. Their outputs show how a function behaves."""
+    """Statements that run in order to show how a function behaves."""
 
     statements: tuple[str, ...]
-    """The sources of the statements, without a newline at the end."""
+    """The source of each statement, without a final newline."""
 
     @property
     def text(self) -> str:
-        """All statements on one line, as a person would read them."""
+        """All statements on one line, to show to a user."""
         return "; ".join(" ".join(statement.split("\n")) for statement in self.statements)
 
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A statement as `ast.unparse` writes it, with its syntax tree and the names that it binds and uses."""
+    """A statement as `ast.unparse` writes it, and the names that it binds and uses."""
 
     text: str
     tree: ast.stmt
@@ -79,12 +76,11 @@ class _Parsed:
         return self.text.encode()[start:end].decode()
 
     def with_other(self, node: ast.expr, source: str) -> str:
-        """Return the text with `source` in place of `node`."""
         data, (start, end) = self.text.encode(), self._place(node)
         return (data[:start] + source.encode() + data[end:]).decode()
 
     def exchanged(self, one: ast.expr, other: ast.expr) -> str:
-        """Return the text with `one` and `other` exchanged. `other` must be after `one`."""
+        """Return the text with the expressions `one` and `other` exchanged. `one` must be first in the text."""
         data, (start, end), (further, last) = self.text.encode(), self._place(one), self._place(other)
         parts = (data[:start], data[further:last], data[end:further], data[start:end], data[last:])
         return b"".join(parts).decode()
@@ -132,7 +128,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
 
 
 def smaller(one: Input, module: Module) -> tuple[Input, ...]:
-    """Return shorter variants of `one`, the shortest first. In each, one literal is smaller, or empty."""
+    """Return shorter variants of `one`, the shortest first. Each has one shorter literal."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
         for statement in _statements(text, module):
@@ -143,7 +139,7 @@ def smaller(one: Input, module: Module) -> tuple[Input, ...]:
 
 
 def _groups(target: Target) -> list[list[_Parsed]]:
-    """Return the statements of the examples in groups. Statements that share a bound name are in the same group.
+    """Return the statements of the examples, grouped so that statements that share a variable are together.
 
     Imports and definitions are repeated in each group that uses them.
     """
@@ -168,7 +164,7 @@ def _groups(target: Target) -> list[list[_Parsed]]:
 
 
 def _statements(source: str, module: Module) -> list[_Parsed]:
-    """Read the statements of an example; none if one is too long or too deeply nested to be varied."""
+    """Parse the statements of an example; return none if the example is too long or too deeply nested."""
     match parsed(source) if len(source) <= _LONGEST else None:
         case ast.Module(body=trees) if not any(map(_is_deep, trees)):
             texts = list(map(ast.unparse, trees))
@@ -190,16 +186,16 @@ def _is_deep(tree: ast.AST) -> bool:
 
 
 def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterator[list[str]]:
-    """Yield a list for each literal that can vary: the statement with other literals in its place."""
+    """For each literal, yield copies of the statement with another value for this literal."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
         texts = (f"({text})" if text.startswith("-") else text for text in map(_literal, others))
-        # `ast.unparse` removes the parentheses where they are not needed.
+        # `ast.unparse` removes unnecessary parentheses.
         yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
 
 def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iterator[list[str]]:
-    """Yield a list for each call: the statement with arguments from calls of the same form in `others`."""
+    """For each call, yield copies of the statement with an argument from a similar call in `others`."""
     for call in statement.calls:
         yield [
             statement.with_other(argument, source)
@@ -212,7 +208,7 @@ def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iter
 
 
 def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
-    """Yield a list for each call: the statement with two arguments exchanged. Both are literals of the same type."""
+    """For each call, yield copies of the statement with two literal arguments of the same type exchanged."""
     for call in statement.calls:
         yield [
             statement.exchanged(one, other)
@@ -223,7 +219,7 @@ def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
 
 
 def _with_repeated_literals(statement: _Parsed) -> Iterator[list[str]]:
-    """Yield a list for each number or string: the statement with another of its numbers or strings in this place."""
+    """For each number or string, yield copies of the statement with another of its numbers or strings there."""
     several = ast.List | ast.Tuple | ast.Set | ast.Dict
     single = [node for node in _literals(statement.tree) if not isinstance(node, several)][: 2 * _ELEMENTS]
     for node in single:
@@ -241,7 +237,7 @@ def _is_like(call: ast.Call, other: ast.Call) -> bool:
 
 
 def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the literals that a statement assigns, or passes to a call."""
+    """Yield the literals that a statement assigns or passes to a call."""
 
     def search(node: ast.AST, *, counts: bool, depth: int) -> Iterator[ast.expr]:
         is_literal = counts and isinstance(node, ast.expr) and _has_value(node)
@@ -263,7 +259,7 @@ def _literals(statement: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _literal(value: object) -> str:
-    """Return the literal of `value`. The elements of a set are sorted, so equal sets have equal literals."""
+    """Return the source of `value`. Elements of a set are sorted, so that equal sets have equal sources."""
     match value:
         case set():
             return f"{{{', '.join(sorted(map(_literal, value)))}}}" if value else "set()"
@@ -327,4 +323,4 @@ def _mutated(value: object) -> Iterable[object]:
         case dict():
             keys = [*value][:_ELEMENTS]
             return (*({key: value[key] for key in value if key != left} for left in keys), {})
-    return ()  # A tuple often has a fixed form, so only its elements vary.
+    return ()  # A tuple often has a fixed length, so only its elements vary.

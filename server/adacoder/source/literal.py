@@ -1,7 +1,6 @@
 """Read the values of string literals, and find the source line of each line of a value.
 
-Python's own parser cannot do this. It rejects some escapes, and it does not record the source line of each line of the
-value.
+Python's own parser rejects some escapes, and does not report these source lines.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ _CONTROLS.update(dict(zip("\\'\"", "\\'\"", strict=True)))
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """The value of a string literal, and where its lines come from."""
+    """The value of a string literal, and the source lines of the value."""
 
     value: str
-    """The value that Python would compute: lines end with `\\n`, and unknown escapes stay unchanged."""
+    r"""The value that Python would compute, with `\n` line endings. Invalid escapes stay unchanged."""
     lines: tuple[int, ...]
-    """For each line of the value, its 0-based line in the literal."""
+    """For each line of the value, its 0-based line in the literal's source."""
 
 
 def read_literal(literal: str) -> Literal:
-    """Read a `str` literal, including its quotes and prefix. Adjacent literals are read as one, even in parentheses.
+    """Read a `str` literal, including its quotes and prefix. Adjacent literals are joined, as in Python.
 
     Raises:
         ValueError: `literal` is not a string literal.
@@ -57,7 +56,7 @@ def read_literal(literal: str) -> Literal:
 
 
 def literal_parts(literal: str) -> list[Span]:
-    """Return the places of the literals in a text for `read_literal`, with their prefixes and quotes.
+    """Return the span of each of the adjacent string literals in `literal`, with prefixes and quotes.
 
     Raises:
         ValueError: the text contains anything else, or no literal.
@@ -82,7 +81,6 @@ def _past_filler(text: str, position: int) -> int:
 
 
 def _read(literal: str) -> Literal:
-    """Read one literal."""
     prefix = literal[: len(literal) - len(literal.lstrip("rRuU"))]
     quotes = 3 if literal.startswith(("'''", '"""'), len(prefix)) else 1
     content = literal[len(prefix) + quotes : -quotes]
@@ -91,7 +89,7 @@ def _read(literal: str) -> Literal:
     parts: list[str] = []
     lines = [0]
     line = done = 0
-    is_begun = False  # True once the current line of the value has any text
+    is_begun = False  # True once the current line of the value has text
     for mark in _MARK.finditer(content):
         before, meaning = content[done : mark.start()], _meaning(mark.group())
         parts += [before, meaning]
@@ -103,13 +101,12 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # the current line of the value has no text before the continuation
+            lines[-1] = line  # no text precedes the escaped line ending
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 
 
 def _meaning(mark: str) -> str:
-    """Decode an escape or a line ending."""
     if mark == "\n":
         return mark
     kind, rest = mark[1], mark[2:]

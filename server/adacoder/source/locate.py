@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name. It is found without parsing, so the file may be broken elsewhere."""
+"""Find functions and docstrings by position or name, even if the rest of the file does not parse."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CONTENT = re.compile(r"[^\r\n]*")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
 _PROSE = re.compile(r"[(=]")
-"""A bracket or equals sign. An example in prose needs it to call the function or to give the arguments."""
+"""Every example in prose contains a bracket or an equals sign."""
 _MOST_NEAR = 3
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
@@ -55,13 +55,11 @@ def locate(
     line: int | None = None,
     qualname: str | None = None,
 ) -> Target:
-    """Find the function named `qualname`, or the innermost reachable function around the 0-based `line`.
+    """Find the function named `qualname`, or the innermost function around the 0-based `line`.
 
-    A function is reachable if it is not inside another function.
-
-    If several functions have the name, the last documented function is chosen. For a property, this is the getter. A
-    blank line directly below a function belongs to the function. Further blank lines belong to the function if they are
-    indented deeper than its `def`.
+    Functions inside functions cannot be found, because examples cannot reach them. If several functions have the name,
+    the last one with a docstring is chosen, or the getter of a property. A blank line below a function belongs to the
+    function if it is directly below, or indented deeper than the `def`.
 
     Raises:
         TargetError: the function does not exist or cannot be a target. For example, it has no docstring, is inside
@@ -78,7 +76,7 @@ def locate(
 
 
 def must_run(path: Path) -> None:
-    """Check that the code in the file can run.
+    """Raise an error if the file has no code that can run.
 
     Raises:
         TargetError: `path` is a page, or a stub file, which only declares types.
@@ -90,7 +88,7 @@ def must_run(path: Path) -> None:
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """Return the function that `locate` rejects only because it has no docstring; None if there is none."""
+    """Return the function at a line or with a name, if its only problem is that it has no docstring; otherwise None."""
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
@@ -100,7 +98,7 @@ def undocumented(text: str, path: Path, *, line: int | None = None, qualname: st
 
 
 def test_at(text: str, line: int) -> str | None:
-    """Return the name of the test around the 0-based `line`, as pytest has it after the path; None outside a test."""
+    """Return the pytest name, such as `TestA::test_b`, of the test around the 0-based `line`; None if there is none."""
     around = [each for each in _functions_at(text, line) if not each.in_function]
     if not around or not around[-1].name.startswith("test") or around[-1].has_decorator(_FIXTURE):
         return None
@@ -109,7 +107,10 @@ def test_at(text: str, line: int) -> str | None:
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find `target` in a later text of its file, the nearest if there are several; None if its source has changed."""
+    """Find an unchanged `target` in a later text of its file; None if its source has changed.
+
+    If the function occurs several times, the nearest one is chosen.
+    """
     same = [
         each.span.start
         for each in definitions(text)
@@ -122,9 +123,9 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find the version of `target` in another text of its file; None if no documented function has the target's name.
+    """Find the version of `target` in another text of its file; None if no documented function has its name.
 
-    Functions of the same name, such as the getter and the setter of a property, are paired in their order.
+    Functions of the same name, such as the getter and the setter of a property, are paired in order.
 
     Raises:
         TargetError: the two texts have different numbers of functions with this name, or the examples in `text` are
@@ -158,7 +159,7 @@ class Documented:
     A module gets the name `__doc__`, because every module defines this name. A string gets the name `__test__.KEY`.
     """
     unreadable: UnreadableExample | None = None
-    """The error if doctest cannot read the examples. The target then has no examples."""
+    """The error if doctest cannot read the examples. `target` then has no examples."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
@@ -180,7 +181,7 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
     """Yield the targets whose docstrings doctest would read.
 
-    These are the module, then classes and functions in file order, then the strings in `__test__`.
+    The module comes first, then classes and functions in file order, then strings in `__test__`.
     """
     must_run(path)
     module = module_of(path, text, workspace)
@@ -198,7 +199,7 @@ def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
 
 
 def documented_at(text: str, path: Path, workspace: Path, line: int | None, qualname: str | None) -> Documented:
-    """Return the docstring at a 0-based `line` or of `qualname`: of a function, or else of a class or of the module.
+    """Return the docstring at the 0-based `line`, or of the function, class or module `qualname`.
 
     Raises:
         TargetError: no docstring was found.
@@ -225,19 +226,19 @@ def _is_at(target: Target, line: int | None, qualname: str | None) -> bool:
 
 
 def names_near(text: str, name: str) -> list[str]:
-    """Return the names of at most three functions whose names are most like `name`."""
+    """Return at most three names of functions that are similar to `name`."""
     return _near(definitions(text), name)[:_MOST_NEAR]
 
 
 def _near(found: Sequence[Definition], name: str) -> list[str]:
-    """Return the names of functions that are like `name`, first the methods with this very name."""
+    """Return the names of functions that are similar to `name`. Methods with exactly this name come first."""
     known = [each.qualname for each in found if not each.is_class and not each.in_function]
     methods = [qualname for qualname in known if qualname.endswith(f".{name}")]
     return [*methods, *(each for each in difflib.get_close_matches(name, known) if each not in methods)]
 
 
 def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
-    """Yield the docstrings that `documented` leaves out: name, kind, place and the reason."""
+    """Yield the docstrings that examples cannot reach, each with its name, kind, span and the reason."""
     for each in definitions(text):
         obstacle = _obstacle(each)
         if each.docstring is not None and obstacle is not None:
@@ -249,13 +250,13 @@ def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
 
 
 def loose_texts(text: str) -> list[int]:
-    """Return the 1-based lines of the strings that have examples, but are neither docstrings nor in `__test__`.
+    """Return the 1-based lines of strings with examples that are neither docstrings nor in `__test__`.
 
     Such a string may become a docstring when the module runs.
     """
     docstrings = filter(None, [_module_docstring(text), *(each.docstring for each in definitions(text))])
     if text.count(">>>") == sum(text.count(">>>", place.start, place.end) for place in docstrings):
-        return []  # parsing takes longer than this
+        return []  # avoids the slow parse in the usual case
     tree = parsed(text)
     if tree is None:
         return []
@@ -281,7 +282,7 @@ def _strings(node: ast.Constant | ast.JoinedStr) -> list[str]:
 
 
 def may_have_examples(text: str) -> bool:
-    """Return whether a docstring may contain an example. This check is cheaper than reading the examples."""
+    """Return whether a text may contain examples. This check is cheaper than reading the examples."""
     if ">>>" in text or DUNDER_TEST in text:
         return True
     tree = parsed(text)
@@ -300,7 +301,6 @@ def may_have_examples(text: str) -> bool:
 
 
 def _read(one: Documented, lines: Lines, owner: Definition | None = None) -> Documented:
-    """Add the examples to `one`, or the error if doctest cannot read them."""
     try:
         return replace(one, target=_with_examples(one.target, lines, owner))
     except UnreadableExample as unreadable:
@@ -319,7 +319,7 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
-    """Return the end of the message about a missing function: a name to use instead, if there is a similar one."""
+    """Return the end of an error message about a missing function, with a similar name if there is one."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
     close = _near(found, wanted)
@@ -337,7 +337,7 @@ def _around(text: str, line: int, path: Path) -> Definition:
 
 
 def _functions_at(text: str, line: int) -> list[Definition]:
-    """Return the functions that contain `line`, innermost last. A blank line can belong to the function above it."""
+    """Return the functions that contain `line`, innermost last. A blank line may belong to the function above."""
     start = line_start(text, line)
     content = _CONTENT.match(text, start) if start is not None else None
     if start is None or content is None:
@@ -354,12 +354,11 @@ def _functions_at(text: str, line: int) -> list[Definition]:
 
 
 def _can_be_found(definition: Definition) -> bool:
-    """Return whether an example can run a function or class."""
     return _obstacle(definition) is None
 
 
 def _obstacle(definition: Definition) -> str | None:
-    """Return the reason why no example can run a function or class; None if an example can."""
+    """Return the reason why no example can run a function or class; None if examples can run it."""
     name = definition.name
     if definition.in_function:
         return f"'{definition.qualname}' is inside a function, where no example can reach it: move it out."
@@ -408,7 +407,6 @@ def _module_docstring(text: str) -> Span | None:
 
 
 def _string_target(text: str, module: Module, name: str, docstring: Span) -> Target:
-    """Return the module, or a string in its `__test__`, as a target."""
     return Target(
         module=module,
         text=text,
@@ -430,7 +428,7 @@ def _class_around(definition: Definition) -> Definition | None:
 
 
 def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
-    """Add the examples in the docstring, and the examples of the class `owner` that may run `target`."""
+    """Add the examples of the docstring, and the examples of the class `owner` that may run the method."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
     target = skips(target.text).on(replace(target, examples=examples(literal, first_line, Calls.of(target))))

@@ -1,11 +1,11 @@
-"""Find out if a candidate could change the result of a test that runs in the same process.
+"""Detect code of a candidate that could change the result of a test in the same process.
 
-An example's output is compared in AdaCoder's own process. A test compares values itself, in the candidate's process. So
-code that reaches into the interpreter, or returns an object that equals everything, could make every test pass. The
-tests then prove nothing, but a failing test still counts.
+AdaCoder compares the output of an example in its own process. A test compares values in the candidate's process. So a
+candidate could make every test pass, for example by an object that equals everything. If such code is found, passing
+tests prove nothing.
 
-The list is short on purpose, because a false alarm costs evidence. Of 7,037 recorded replies of models, 30 use a name
-on it, 25 of them `eval`.
+The list is short, because a false alarm discards valid evidence. Of 7,037 recorded replies, 30 use a name on the list,
+25 of them `eval`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MODULES = frozenset(
         *("pluggy", "pytest", "sys", "traceback", "unittest"),
     }
 )
-"""Modules from which code can change the interpreter or the tests."""
+"""Modules with which code can change the interpreter or the tests."""
 _BUILTINS = frozenset(
     {"__import__", "__builtins__", "compile", "delattr", "eval", "exec", "globals", "locals", "setattr", "vars"}
 )
@@ -39,7 +39,7 @@ _HARMLESS = frozenset(
         *("__enter__", "__exit__", "__aenter__", "__aexit__", "__await__", "__name__", "__doc__", "__main__"),
     }
 )
-"""Special names that a candidate may use or define. Any other special method could fake a comparison."""
+"""Special names that are allowed. Any other special method could fake a comparison."""
 _SPECIAL = re.compile(r"__\w+__")
 
 

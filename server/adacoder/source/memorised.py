@@ -1,11 +1,10 @@
 """Detect hard-coded answers to the docstring's examples.
 
-An Example is answered from memory if its input and its expected output (`want`) are constants on the lines that the
-Example reached. The constants may be in comparisons, tables, strings that are split, or parameter defaults. Code counts
-as memorised if it answers most Examples from memory.
+An example counts as memorised if its input and its expected output are constants on the lines that the example reached.
+A candidate counts as memorised if this holds for most examples.
 
-Constants for small inputs, tables with many more entries than there are Examples, and rules stated in the docstring are
-legitimate. So are thresholds and arithmetic: `if score >= 90` does not test for the single input 90.
+Some constants are legitimate: constants for small inputs, tables with many more entries than examples, rules from the
+docstring, thresholds and arithmetic. For example, `if score >= 90` does not test for the single input 90.
 """
 
 from __future__ import annotations
@@ -25,15 +24,18 @@ _LONGEST = 10_000
 """Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Words of inputs that a function may legitimately treat as special cases."""
+"""Inputs that are often legitimate special cases."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Nodes whose constants select an answer, or are the answers to select from. An attribute is a method of a string."""
+"""Syntax nodes whose constants choose an answer or are possible answers, such as comparisons and tables.
+
+`Attribute` is for methods of strings.
+"""
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Return the reason why passing the examples proves nothing; None if it proves something.
+    """Return the reason why passing the examples proves nothing; None if there is none.
 
     If the run did not observe lines, all lines count as reached.
     """
@@ -54,7 +56,7 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
 
 
 def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
-    """Return False if too few answers can be constants of the code. This is faster than to read the code in full."""
+    """Return False if too few answers can be constants of the code. This check is cheaper than `_Code`."""
     found = set[str]()
     for span in (*placed.added, placed.function):
         tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -62,7 +64,7 @@ def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
             for child in ast.iter_child_nodes(node) if not isinstance(node, ast.Expr) else ():
                 if isinstance(child, ast.Constant):
                     text = str(child.value).lower()
-                    found.update(_words(text), text)  # a string can be a table of characters
+                    found.update(_words(text), text)  # a string may serve as a table of characters
     answers = [_answer(result.example.want) for result in results]
     return 3 * sum(answer in _TRUTHS or found.issuperset(answer) for answer in answers) > len(results)
 
@@ -83,7 +85,7 @@ class _Code:
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """For each sequence or string of the candidate, the words of its entries, in order."""
+        """For each sequence or string in the code, the words of its entries, in order."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -134,16 +136,19 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """Return all nodes for which `is_meant` is true, and all nodes that contain such a node."""
+    """Return the nodes for which `is_meant` is true, and all nodes that contain one."""
     found = set[ast.AST]()
-    for node in reversed([*ast.walk(tree)]):  # children before parents
+    for node in reversed([*ast.walk(tree)]):  # children come before parents
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
             found.add(node)
     return frozenset(found)
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return all nodes with arithmetic, or with a name for its result. A test of these does not test for an input."""
+    """Return the nodes that contain arithmetic, or a variable set by arithmetic.
+
+    A comparison with such a node does not test for an input.
+    """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
     names = set[str]().union(*(_names(node, ast.Store) for node in bound))
@@ -151,7 +156,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Return the tables that are indexed by a computed key. They do not look up an input."""
+    """Return the tables that are indexed by a computed key, so they do not map inputs to answers."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -168,7 +173,7 @@ def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
 
 
 def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) -> int:
-    """Count the Examples answered from memory; 0 if they are not the majority."""
+    """Return the number of memorised examples; 0 if they are not the majority."""
     inputs, found, by_default = _inputs(target), list[tuple[frozenset[str], tuple[str, ...]]](), 0
     rules = [Counter(_words(line)) for line in _prose(target).split("\n")]
     seen = {lines: _reached(code, lines) for lines in {result.reached.lines for result in results}}
@@ -178,7 +183,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # a constant is in more answers than places in the code, so the code computes with this constant
+        return 0  # more answers than constants in the code, so they are computed
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -191,16 +196,16 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
         words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
         met = given & words
-        # A choice by a part of a string, such as its beginning, is legitimate. So most words of the input must match.
+        # Part of a string, such as its beginning, is a legitimate condition. So most words of the input must match.
         most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
         met = given if is_placed else met if met and len(met) >= most else derived & words
         if met and not any(Counter([*met, *want]) <= rule for rule in rules):
             found.append((met, want))
         by_default += not met and want not in _TRUTHS
     asked = Counter(found)
-    recalled = [met for met, want in found if asked[met, want] == 1]  # the same pair in several Examples is a rule
+    recalled = [met for met, want in found if asked[met, want] == 1]  # equal pairs in several examples indicate a rule
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # a single answer without a test is the default after all tests
+    others = int(by_default == 1)  # one answer may be the default after all tests
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE
@@ -215,9 +220,9 @@ class _LineConstants(NamedTuple):
     """All words of the constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words that choose nothing, such as arguments of calls."""
+    """Single words outside of comparisons and tables, such as arguments of calls."""
     longer: list[_AnswerConstant]
-    """Strings of several words that choose nothing."""
+    """Strings of several words outside of comparisons and tables."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
@@ -233,22 +238,20 @@ def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
 
 
 def _prose(target: Target) -> str:
-    """Return the docstring without its examples."""
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
-            is_whole = each.want.strip() in lines[each.line]  # if False, the result is on the next line
+            is_whole = each.want.strip() in lines[each.line]  # otherwise, the result is on the next line
             read.update(lines[line].strip() for line in (each.line, each.line + (not is_whole)))
     prose = re.sub(rf"(?m)^[ \t]*>>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     return "\n".join(line for line in prose.split("\n") if line.strip() not in read)
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """For each Example, return the words of its input, and words that the function may derive from this input.
+    """For each example, return the words of its input, and words that code may derive from the input.
 
-    The input is the arguments of calls of the target. Without arguments, it is all literals of the Example. A name
-    counts as the words that earlier Examples bound to the name. Derived words are the lengths of arguments, and all
-    words joined.
+    The input is the arguments of the target's calls, or else all literals of the example. Variables count with the
+    words that were assigned to them. Derived words are the lengths of arguments, and all words joined.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -273,13 +276,12 @@ def _names(node: ast.AST, context: type[ast.expr_context] = ast.Load) -> set[str
 
 
 def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
-    """Return the words of all constants in some code."""
     inner = chain.from_iterable(map(ast.walk, nodes))
     return [word for each in inner if isinstance(each, ast.Constant) for word in _words(str(each.value))]
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in an expected output. If there are no constants, return all words."""
+    """Return the words of the constants in an expected output, or all its words if there are no constants."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 
@@ -289,5 +291,5 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a literal, whatever its type: `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
+    """Return the words of a literal. The values `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

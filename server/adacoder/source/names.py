@@ -1,7 +1,7 @@
 """Find the names that a piece of Python code binds, and the names that it uses from outside.
 
-If AdaCoder's Python cannot parse the code, statements or words are read one by one. The result then has too many names
-rather than too few.
+If AdaCoder's Python cannot parse the code, parts of it are read. The result then has too many names rather than too
+few.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _ALWAYS = (
     ast.Import,
     ast.ImportFrom,
 )
-"""Statements that always replace the earlier meaning of a name."""
+"""Statements that always replace the earlier value of a name."""
 _NOT_WHEN_IMPORTED = re.compile(r"(?:\w+\.)*TYPE_CHECKING|MYPY|False|0|__name__ == '__main__'")
 """Conditions that are false when a module is imported."""
 OWN = ""
-"""The origin of a module's own functions, classes and variables."""
+"""Origin of the module's own functions, classes and variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class ImportedName:
     """One name of an import statement."""
 
     module: str
-    """The module as written, with the dots of a relative import."""
+    """The module's name as written, with leading dots if relative."""
     name: str | None = None
-    """The imported name; `*` for all names, None for a plain `import`."""
+    """The imported name; `*` for all names, None for `import module`."""
     alias: str | None = None
 
     @property
@@ -58,7 +58,7 @@ class ImportedName:
 
     @property
     def statement(self) -> str:
-        """The import statement for this name alone."""
+        """An import statement for this name alone."""
         return f"import {self.item}" if self.name is None else f"from {self.module} import {self.item}"
 
     @property
@@ -67,7 +67,7 @@ class ImportedName:
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
-        """Return the dotted path of the object that the import binds when `module` runs it."""
+        """Return the dotted path of the imported object if `module` contains the import."""
         source = absolute(self.module, module)
         if self.name is not None:
             return f"{source}.{self.name}".removeprefix(".")
@@ -75,7 +75,7 @@ class ImportedName:
 
 
 def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
-    """Yield the import statements for `names`. Names from the same module share a statement."""
+    """Yield import statements for `names`. Names from the same module share a statement."""
     joined: dict[str | ImportedName, list[ImportedName]] = {}
     for name in names:
         joined.setdefault(name if name.name in (None, "*") else name.module, []).append(name)
@@ -84,7 +84,7 @@ def statements_of(names: Sequence[ImportedName]) -> Iterator[str]:
 
 
 def absolute(name: str, module: Module) -> str:
-    """Resolve `name`, the relative or absolute name of a module, as `module` would import it."""
+    """Make the module name `name` absolute, as seen from `module`. A name without leading dots stays unchanged."""
     rest = name.lstrip(".")
     level = len(name) - len(rest)
     if not level:
@@ -117,20 +117,19 @@ class Bindings:
     """Names bound at the top level of a text, outside functions and classes."""
 
     origins: dict[str, set[str]] = field(default_factory=dict)
-    """Each name with the origins of its possible values. An origin is a dotted path, or `OWN` for the module itself."""
+    """The possible origins of each name: dotted paths, or `OWN` for the module itself."""
     modules: set[str] = field(default_factory=set)
-    """Dotted names of modules loaded by plain imports."""
+    """Names of modules that are imported by `import module`."""
     stars: set[str] = field(default_factory=set)
     """Modules in `import *` statements."""
     for_typing: set[str] = field(default_factory=set)
     """Names imported only for type checkers, or only when run as a script."""
     changed: set[str] = field(default_factory=set)
-    """Names whose values may be changed in place: `name[key] = …`, `name.attribute = …`, `name += …`, `name.add(…)`,
-    `fill(name)`."""
+    """Names of objects that may be changed in place, for example by `name[key] = …` or `name.add(…)`."""
 
 
 def bindings(text: str, module: Module) -> Bindings:
-    """Collect the names that the top level of `text`, in `module`, binds at run time.
+    """Return the names that the top level of `text`, the source of `module`, binds at run time.
 
     Names that functions declare `global` are included. Names bound under `if TYPE_CHECKING:` are not.
     """
@@ -153,12 +152,12 @@ class _Binder(ast.NodeVisitor):
         self._found = found
         self._module = module
         self._always = False
-        """True while the visitor is in a statement that runs unconditionally."""
+        """True inside a statement that always runs."""
 
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            # If an expression is nested too deeply, the visitor has already seen the names before it.
+            # If an expression is nested too deeply, the names before the expression have already been found.
             with suppress(RecursionError):
                 self.visit(statement)
         self._always = False
@@ -225,9 +224,9 @@ class _Binder(ast.NodeVisitor):
 
 
 def used_names(text: str) -> frozenset[str]:
-    """Return the names that `text`, a part of a module at column 0, uses from the module or the builtins.
+    """Return the names that the code `text` uses from its module or the builtins.
 
-    The result includes names that `text` both binds and uses at its own top level.
+    Names that `text` itself binds and uses at its top level are included.
     """
     table = symbols(text)
     if table is None:
@@ -237,7 +236,7 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the outside names that functions in `text` use when they run. Names in their headers are left out."""
+    """Return the names from outside that functions in `text` use when they run. Names in their headers are left out."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
@@ -255,10 +254,9 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 
 
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
-    """Yield the names that are evaluated when `node`, or a function that it defines, runs.
+    """Yield the names that are evaluated when `node`, or a function in it, runs.
 
-    If `is_lazy`, Python never evaluates annotations. Otherwise, it evaluates all but the annotations of local
-    variables.
+    If `is_lazy`, annotations are not evaluated. Otherwise, all annotations are evaluated except on local variables.
     """
     if isinstance(node, ast.Name):
         yield node.id
@@ -294,5 +292,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """Replace the definition at `span` by `pass`, so that only the names used outside this definition are left."""
+    """Replace the definition at `span` by `pass`, to find the names that are used elsewhere."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

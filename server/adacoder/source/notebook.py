@@ -1,7 +1,7 @@
-"""The cells of a notebook as one module: the Python cells above a cell in their order, and then the cell itself.
+"""Read a notebook cell and the cells above it as one Python module.
 
-IPython's own syntax is replaced by Python of the same length, so all offsets and lines stay valid. Commands (`!ls`),
-magics (`%time f()`) and help (`f?`) do not run.
+IPython's own syntax is replaced by Python of the same length, so offsets and lines stay valid. Commands (`!ls`), magics
+(`%time f()`) and help (`f?`) do not run.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from adacoder.pytext import line_number, line_start, logical_lines
 _SIGN = re.compile(r"[%!?]")
 _CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w*)")
 _PYTHON_MAGICS = frozenset({"time", "capture", "prun"})
-"""Magics that run the rest of their cell as Python, in the names of the notebook."""
+"""Cell magics that run the rest of the cell as Python, with the notebook's variables."""
 _ASSIGNED = re.compile(r"[\w.,*\[\]'\" \t]*[\w\])][ \t]*=[ \t]*(?=[%!]\S)")
-"""Matches the beginning of a line that assigns the result of a magic or a command, such as `files = !ls`."""
+"""Matches the start of a line that assigns the result of a magic or a command, such as `files = !ls`."""
 _HELP = re.compile(r"[\w.*%]+\?{1,2}[ \t]*")
 _LINE = re.compile(r"[^\r\n]*")
 _CONTINUED = re.compile(r"(?:(?<=\\)(?:\r\n|\r|\n)[^\r\n]*)*")
-"""Matches the lines by which a backslash at the end of a line continues it."""
+"""Matches the lines that continue a line by backslashes."""
 _CONTENT = re.compile(r"[^\r\n]")
 _FIRST = re.compile(r"(?<=[\r\n])([ \t]*)\S")
-"""Matches the beginning of a further line up to its first character that is not white space."""
+"""Matches the start of a line, up to the first character that is not white space."""
 
 
 def foreign_magic(cell: str) -> str | None:
-    """Return the magic that makes a cell something else than Python, such as `%%bash`; None if the cell is Python."""
+    """Return the magic of a cell that is not Python, such as `%%bash`; None if the cell is Python."""
     found = _CELL_MAGIC.match(cell)
     return None if found is None or found["name"] in _PYTHON_MAGICS else f"%%{found['name']}"
 
 
 @lru_cache(maxsize=512)
 def python_of(cell: str) -> str:
-    """Replace IPython's own syntax by Python of the same length. A cell that is not Python becomes blank.
+    """Replace IPython's own syntax by Python of the same length.
 
-    A magic becomes a comment, or `pass` if it is indented. An assigned result becomes None.
+    A magic becomes a comment, or `pass` if it is indented. An assigned result becomes None. A cell that is not Python
+    becomes blank.
     """
     if _SIGN.search(cell) is None:
         return cell
@@ -51,11 +52,11 @@ def python_of(cell: str) -> str:
         text = _matched(_LINE, cell, line.start)
         new = _replaced(text, line.indent)
         end = line.end
-        if new is not None:  # quotes and brackets in the replaced text mean nothing
+        if new is not None:  # quotes and brackets in replaced text do not count
             end = line.start + len(text)
             found += [cell[position : line.start], new.ljust(len(text))]
             rest = _matched(_CONTINUED, cell, end)
-            found.append(_FIRST.sub(r"\1#", rest))  # nothing is inserted between comments that follow each other
+            found.append(_FIRST.sub(r"\1#", rest))  # the lines that continue a command become comments
             end += len(rest)
         else:
             found.append(cell[position:end])
@@ -69,11 +70,11 @@ def _matched(pattern: re.Pattern[str], text: str, start: int) -> str:
 
 
 def _replaced(line: str, indent: str) -> str | None:
-    """Return Python to write in place of a line in IPython's own syntax; None if the line is Python."""
+    """Return the Python code for a line in IPython's own syntax; None if the line is Python."""
     if line[:1] in ("%", "!", "?") or _HELP.fullmatch(line):
         if indent:
             return "pass" if len(line) >= len("pass") else "0"
-        # Like a shebang, a magic of the whole cell stays above the cell's imports.
+        # Like a shebang, this line must stay above the cell's imports.
         return f"#!{line[2:]}" if line.startswith("%%") else f"#{line[1:]}"
     if (assigned := _ASSIGNED.match(line)) is None:
         return None
@@ -82,37 +83,37 @@ def _replaced(line: str, indent: str) -> str | None:
 
 
 def _gap(cell: str) -> str:
-    """Return the text between a cell and the next one. The next cell begins a line."""
+    """Return the line endings to put between a cell and the next one."""
     return "\n" if cell.endswith(("\n", "\r")) else "\n\n"
 
 
 def length_above(cells: tuple[str, ...]) -> int:
-    """Return the length of `above`."""
+    """Return the length of the text that `above` returns."""
     return sum(len(cell) + len(_gap(cell)) for cell in cells)
 
 
 @lru_cache(maxsize=64)
 def above(cells: tuple[str, ...]) -> str:
-    """Return the text of the module up to the cell that follows `cells`."""
+    """Return the Python text of the module before the cell that follows `cells`."""
     return "".join(python_of(cell) + _gap(cell) for cell in cells)
 
 
 @lru_cache(maxsize=64)
 def _first_lines(cells: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the 0-based lines at which `cells` and the cell that follows them begin."""
+    """Return the 0-based first lines of `cells` and of the cell that follows them."""
     texts = (cell + _gap(cell) for cell in cells)
     return tuple(accumulate((line_number(text, len(text)) for text in texts), initial=0))
 
 
 def in_module(target: Target, cells: tuple[str, ...]) -> Target:
-    """Return a function of a cell as a function of the module, in which the text of `cells` comes first."""
+    """Return a function of a cell as a function of the module, which begins with the text of `cells`."""
     before, lines = above(cells), _first_lines(cells)
     module = replace(target.module, cells=lines)
     return _moved(replace(target, module=module, text=before + target.text), len(before), lines[-1])
 
 
 def alone(target: Target) -> Target:
-    """Return a function of a notebook as a function of its cell, without the cells above."""
+    """Return a notebook's function as a function of its own cell, without the cells above."""
     if not target.module.cells:
         return target
     start, module = start_of(target), replace(target.module, cells=())
@@ -120,7 +121,7 @@ def alone(target: Target) -> Target:
 
 
 def start_of(target: Target) -> int:
-    """Return the offset at which the target's own cell begins; 0 in a file."""
+    """Return the offset at which the target's own cell begins; 0 if the target is not in a notebook."""
     return line_start(target.text, target.module.first_line) or 0
 
 

@@ -1,6 +1,6 @@
-"""Read the examples of a page: a text file with prose, such as `README.md` or the pages of a documentation.
+"""Read the examples of a page: a text file with prose, such as `README.md`.
 
-All examples of a page share their names, as in `python -m doctest README.md`. The page imports what it uses.
+All examples of a page share their variables, as in `python -m doctest README.md`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ def may_have_examples(text: str) -> bool:
 
 
 def page(text: str, path: Path, workspace: Path) -> Documented | None:
-    """Return the page as something to check, or None if it has no examples. Its code can import the project's modules.
+    """Return the page as a docstring to check, or None if it has no examples.
 
-    A project with a folder `src` has its modules there. The page's project may be a folder of the workspace.
-
-    The target extends from the first example to the last, so that evidence outlives changes of the prose around it.
+    Examples can import the project's modules, from the folder `src` if it exists. The target extends only from the
+    first example to the last, so that a change of the prose around the examples keeps the evidence.
     """
     if not may_have_examples(text):
         return None
@@ -61,7 +60,7 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
 
 
 def _last_line(target: Target, found: Sequence[Example]) -> int:
-    """Return the last line of the examples. The output of a block can be anywhere below it."""
+    """Return the last line of the examples. If an example is a block, its output may be anywhere below."""
     if any(example.is_block for example in found):
         return len(Lines(target.text)) - 1
     return max(each.line + each.source.count("\n") + each.want.count("\n") - 1 for each in found)

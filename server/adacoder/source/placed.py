@@ -1,4 +1,4 @@
-"""The result of putting a Candidate in the place of its Target."""
+"""The result of putting a candidate in the place of its target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A Target's module with a Candidate in place."""
+    """The module of a target with a candidate in place."""
 
     edits: tuple[Edit, ...]
     """Edits that turn `target.text` into `text`, in order; empty if nothing changes."""
@@ -19,4 +19,4 @@ class Splice:
     function: Span
     """The whole function in `text`, including decorators."""
     added: tuple[Span, ...] = ()
-    """Spans of the Candidate's imports and definitions in `text`."""
+    """Spans in `text` of the imports and definitions that came with the candidate."""

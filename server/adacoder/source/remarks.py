@@ -1,4 +1,7 @@
-"""Find the comments in a stub's body. They are notes on how to write the function, so they stay above the new body."""
+"""Find the comments in a stub's body.
+
+They are notes on how to write the function, so they are kept above the new body.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def remarks(target: Target) -> tuple[str, ...]:
 
 
 def kept(target: Target, indent: str) -> str:
-    """Return the part of a stub's body to keep: its comments and the blank lines above them, with line endings.
+    """Return the comments in a stub's body with the blank lines above them, to be put before the new body.
 
     A comment on its own line stays unchanged. A comment after code moves to its own line, at `indent`.
     """
@@ -45,7 +48,7 @@ def kept(target: Target, indent: str) -> str:
 
 
 def without(text: str, comments: Set[str]) -> str:
-    """Remove the lines of `text` that consist of a comment in `comments`. `text` has `\\n` line endings."""
+    r"""Remove the lines of `text` that consist only of a comment in `comments`. `text` has `\n` line endings."""
     if not any(comment in text for comment in comments):
         return text
     lines, inside = Lines(text), string_interiors(text)
@@ -54,7 +57,7 @@ def without(text: str, comments: Set[str]) -> str:
 
 
 def has_all_but_comments(old: str, new: str) -> bool:
-    """Return whether `new` is the same as the body `old`, except that comments above the code are missing."""
+    """Return whether `new` differs from the body `old` only in missing comments above the code."""
     above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
     return bool(above) and _code(old, above) == _code(new, above)
 
@@ -73,7 +76,7 @@ def _code(text: str, comments: Set[str]) -> list[str]:
 def _comments(target: Target) -> dict[int, str]:
     """Return the comments in a stub's body, by line number in the body.
 
-    A comment for a tool that follows code on its line is only about this code, so it goes with the code.
+    A comment such as `# noqa` after code is left out, because it is only about this code.
     """
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:

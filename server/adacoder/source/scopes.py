@@ -27,7 +27,7 @@ def declared_global(body: Iterable[ast.AST]) -> set[str]:
 
 
 def bound(body: Iterable[ast.AST]) -> set[str]:
-    """Return the names that `body` binds in its own scope or declares `global`, without `nonlocal` names."""
+    """Return the names that `body` binds in its own scope or declares `global`."""
     found: set[str] = set()
     elsewhere: set[str] = set()
     for node in _own_scope(body):
@@ -58,7 +58,7 @@ def _own_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bound_beyond_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that `node` itself binds, except by an `ast.Name`."""
+    """Return the names that the statement or pattern `node` binds, for example by `import`, `def` or `except`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -71,7 +71,7 @@ def bound_beyond_names(node: ast.AST) -> Iterator[str]:
 
 
 def all_names(tree: ast.AST) -> Iterator[str]:
-    """Yield every identifier in `tree` that is a name in some scope."""
+    """Yield all names in `tree`, in any scope."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.arg(arg=name):
@@ -83,10 +83,9 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 
 
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
-    """Return the lines and columns of names that an enclosing function binds or deletes anywhere.
+    """Return the line and column of each use of a function's local variable.
 
-    These names are local to the function. An import in the module would not define such a name, even where the name has
-    no value yet.
+    A new import in the module could not define such a name, even if the variable has no value yet.
     """
     return frozenset(_local_uses(tree, frozenset()))
 

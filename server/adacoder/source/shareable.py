@@ -14,11 +14,10 @@ _MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
-    """Return the text of the target's module, and mask the strings that prompts must not show.
+    """Return the text of the target's module, with secrets and long strings masked as in prompts.
 
-    The target and all docstrings are not masked, because prompts show them. Here, a docstring is any triple-quoted
-    string at the start of a statement. Outside the target, tokens of well-known services are removed everywhere, even
-    from comments and docstrings. Everything else, including line endings, is unchanged.
+    The target and all docstrings are shown, as in prompts. Any triple-quoted string at the start of a statement counts
+    as a docstring. Outside the target, tokens of well-known services are removed even from comments and docstrings.
     """
     text, hidden = target.text, masked(target.text)
     literals, counterparts = _literals(text), _literals(hidden)

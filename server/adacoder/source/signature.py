@@ -1,4 +1,4 @@
-"""Match the parameters of a candidate's function with the target's parameters."""
+"""Match the parameters of a candidate's function with the parameters of the target."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OWNERS = ("self", "cls")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Changes that make the body of the candidate's function work in the target."""
+    """Changes that make the candidate's body work with the target's parameters."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameter names, mapped to the target's names, where the two differ."""
+    """The candidate's parameter names, mapped to the target's names, if they differ."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     """The candidate's parameters that the target lacks, mapped to their default expressions."""
 
@@ -34,11 +34,10 @@ class _Parameter:
 
 
 def fit(signature: str, own: str, *, method: bool) -> Fit:
-    """Find the changes with which the body of the candidate's `signature` works under the target's header `own`.
+    """Return the changes that adapt a body for the header `signature` to the header `own`.
 
-    Both headers run from `def` to the colon. Positional parameters are matched by position if both functions have the
-    same number of them. The others are matched by name, then in order. If a parameter of the candidate has no match,
-    the body gets its default, if any.
+    Both headers run from `def` to the colon. Positional parameters are matched by position if their numbers are equal.
+    Other parameters are matched by name, then in order. A parameter without a match keeps its default, if any.
     """
     theirs, ours = arguments(signature), arguments(own)
     if theirs is None or ours is None:
@@ -61,7 +60,7 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header that ends with its colon; None if it is invalid or repeats a parameter."""
+    """Parse the parameters of a header from `def` to the colon; None if it is invalid or repeats a parameter."""
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -73,7 +72,7 @@ def arguments(signature: str) -> ast.arguments | None:
 
 
 def same_parameters(one: str, other: str) -> bool:
-    """Return whether two headers have the same parameters, ignoring annotations, defaults and layout."""
+    """Return whether two headers have parameters of the same names and kinds."""
     return _kinds(one) == _kinds(other)
 
 
@@ -89,9 +88,9 @@ def _kinds(signature: str) -> object:
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:
-    """Pair the candidate's parameters (`theirs`) with the target's (`ours`).
+    """Pair the parameters `theirs` of the candidate with the parameters `ours` of the target.
 
-    Return the pairs, the unpaired parameters of the candidate, and the unpaired parameters of the target.
+    Return the pairs, the rest of `theirs`, and the rest of `ours`.
     """
     left, missing = _parameters(theirs), _parameters(ours)
     pairs: list[tuple[_Parameter, _Parameter]] = []
@@ -106,7 +105,7 @@ def _paired(
     if len(by_position[0]) == len(by_position[1]):
         pair(zip(*by_position, strict=True))
     pair((one, other) for one in left for other in missing if one.name == other.name)
-    # The candidate for a method may lack `self`, and the candidate for a function may have `self`.
+    # A method's candidate may be a function without `self`, and a function's candidate may have `self`.
     spare = (missing if method else left) if len(left) != len(missing) else []
     lost = spare[:1] if spare and spare[0].name in _OWNERS else []
     pair(zip(*([each for each in side if each not in lost] for side in (left, missing)), strict=False))

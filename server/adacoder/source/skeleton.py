@@ -1,6 +1,6 @@
-"""Write the skeleton of a docstring: a summary line from the function's name, and a call from its signature.
+"""Insert a first version of a docstring, with a summary from the function's name and a call from its signature.
 
-The author completes the skeleton. `...` marks values that only the author knows. The skeleton never invents an output.
+`...` marks values that only the author knows. An output is never invented.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _VALUES = {"int": "1", "float": "1.5", "str": '"text"', "bytes": 'b"bytes"', "bool": "True", "list": "[]", "dict": "{}"}
-"""A sample value of each type."""
+"""A sample value for each type."""
 _OWNERS = frozenset({"self", "cls"})
 
 
 def skeleton(definition: Definition) -> Edit:
-    """Insert the skeleton of a docstring into a function that has none."""
+    """Return the edit that inserts a first version of a docstring into a function that has none."""
     text = definition.text
     header = definition.header_line
     indent = _indent(definition)
@@ -43,7 +43,7 @@ def _indent(definition: Definition) -> str:
 
 
 def _call(definition: Definition) -> str:
-    """Return the call to show in an example. A method is called on a new instance of its class."""
+    """Return the call for the example. A method is called on a new instance of its class."""
     node = _parsed(definition)
     decorators = {ast.unparse(each).rpartition(".")[2] for each in node.decorator_list} if node else set()
     name, arguments = definition.name, "..." if node is None else ", ".join(_arguments(node.args))
@@ -63,7 +63,6 @@ def _call(definition: Definition) -> str:
 
 
 def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Parse the definition without its body; None if AdaCoder's Python cannot parse it."""
     head = dedent(normalize(definition.text[definition.span.start : definition.header.end]))
     match parsed(f"{head} pass\n"):
         case ast.Module(body=[ast.FunctionDef() | ast.AsyncFunctionDef() as node]):
@@ -73,7 +72,7 @@ def _parsed(definition: Definition) -> ast.FunctionDef | ast.AsyncFunctionDef | 
 
 
 def _arguments(parameters: ast.arguments) -> list[str]:
-    """Return a value for each required parameter."""
+    """Return a sample value for each required parameter."""
     positional = [*parameters.posonlyargs, *parameters.args]
     required = positional[: len(positional) - len(parameters.defaults)]
     if required and required[0].arg in _OWNERS:

@@ -1,7 +1,7 @@
-"""List the functions of a text quickly, since an editor requests code lenses after every keystroke.
+"""List the functions of a text quickly, because editors request code lenses after every keystroke.
 
-A text is split into pieces. Each piece starts at a top-level definition, and known pieces are cached. So a keystroke
-usually changes only one piece, and only this piece is read again.
+The text is split at top-level definitions, and the result for each part is cached. So usually, only the part with the
+change is read again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from adacoder.source.stubs import is_stub
 
 _AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _ABSTRACT = re.compile(r"@[ \t]*(?:\w+\.)*(?:overload|abstract\w+)\b")
-"""Decorators of functions that have no body to write, such as `@overload` and `@abstractmethod`."""
+"""Decorators of functions without a body to write, such as `@overload` and `@abstractmethod`."""
 _PIECES = 4096
-"""Maximum number of cached pieces."""
+"""Maximum number of cached parts of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Skimmed:
     line: int
     """0-based first line, including decorators."""
     is_stub: bool
-    """True if the function still has to be written. Abstract functions are not stubs."""
+    """True if the function still has to be written. Abstract methods do not count."""
     has_examples: bool = False
     """True if the docstring has a `>>>` prompt."""
 

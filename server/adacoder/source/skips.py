@@ -1,6 +1,6 @@
-"""Skip the docstrings that a module names in `__doctest_skip__` and `__doctest_requires__`, as doctestplus does.
+"""Read `__doctest_skip__` and `__doctest_requires__`, by which modules skip docstrings under doctestplus.
 
-Only assignments of literals at the top level of a module are read. The module need not run for this.
+Only literals at the top level of a module are read. The module is not run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SKIP, _REQUIRES = "__doctest_skip__", "__doctest_requires__"
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """The docstrings of a module that are skipped, by patterns of their qualified names. `.` is the module itself."""
+    """Patterns of the qualified names whose docstrings are skipped. `.` is the module itself."""
 
     always: tuple[str, ...] = ()
     without: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Pairs of a pattern and the packages that its docstrings need, perhaps with versions."""
+    """Pairs of a pattern and the packages that the docstrings need, perhaps with versions."""
 
     def on(self, target: Target) -> Target:
-        """Return a target with examples that are skipped, or that have the packages that they need."""
+        """Return `target` with its examples marked as skipped, or with the packages that they need."""
         if any(_names(pattern, target) for pattern in self.always):
             return replace(target, examples=tuple(replace(each, flags=doctest.SKIP) for each in target.examples))
         needed = {name for pattern, names in self.without if _names(pattern, target) for name in names}
@@ -38,7 +38,7 @@ class Skips:
 
 @lru_cache(maxsize=8)
 def skips(text: str) -> Skips:
-    """Read the two assignments in a module. If one is not a literal, it is left out."""
+    """Read the two variables of a module. A value that is not a literal is ignored."""
     tree = parsed(text) if _SKIP in text or _REQUIRES in text else None
     if tree is None:
         return Skips()

@@ -1,8 +1,8 @@
-"""Replace a Target by a Candidate with the smallest Edits.
+"""Replace a target by a candidate, with the smallest edits.
 
 The body is replaced, and needed decorators, imports and definitions are added. Every other byte of the file stays,
-including the signature and the docstring. The function is found by its lines. Code that AdaCoder's Python cannot parse
-is inserted unchanged, so that the user's Python can check it.
+including the signature and the docstring. Code that AdaCoder's Python cannot parse is inserted unchanged, because the
+user's Python may be able to.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
-"""Text allowed between a header and a docstring on the same logical line."""
+"""White space and line continuations between a header and a docstring on its line."""
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # each step that checks a candidate splices the candidate again
+@lru_cache(maxsize=16)  # called several times for the same candidate
 def splice(target: Target, candidate: Candidate) -> Splice:
     """Replace `target` by `candidate`.
 
-    The new body gets the file's indentation and line endings. Comments of a stub stay above the body. The function and
-    its parameters keep the target's names. Imports and module-level definitions are added if the body uses them and the
-    module lacks them. These additions never shadow other names of the module. If the candidate has no function, nothing
-    changes.
+    The new body gets the file's indentation and line endings, and the target's parameter names. Comments of a stub are
+    kept. Needed imports and definitions are added if the module lacks them, and they never shadow a name of the module.
+    If the candidate has no function, nothing changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:
@@ -63,8 +62,7 @@ def splice(target: Target, candidate: Candidate) -> Splice:
 def _body(target: Target, function: Definition) -> str:
     """Return the body of a candidate's `function`, with the target's names.
 
-    If it is not safe to rename variables, the body starts with assignments to the candidate's names, such as `lst =
-    numbers`.
+    If renaming is not safe, the body starts with assignments instead, such as `lst = numbers`.
     """
     theirs = fit(function.header.of(function.text), normalize(target.signature), method=target.in_class)
     body = body_of(function)
@@ -86,9 +84,9 @@ def _body(target: Target, function: Definition) -> str:
 
 
 def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fit) -> bool:
-    """Return whether a function calls itself and has parameters that the target lacks.
+    """Return whether a recursive function has parameters that the target lacks, such as an accumulator.
 
-    Such a parameter may be an accumulator or a cache. With the target's signature, the recursive calls would fail.
+    Under the target's signature, the recursive calls would fail.
     """
     own = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs]
     is_recursive = re.search(rf"\b{re.escape(function.name)}[ \t]*\(", body_of(function)) is not None
@@ -96,7 +94,7 @@ def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fi
 
 
 def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
-    """Return a body that contains the whole function and calls it."""
+    """Return a body that defines the whole function and calls it."""
     given: list[str] = []
     by_name = False
     for each in (*inner.posonlyargs, *inner.args, *inner.kwonlyargs):
@@ -114,7 +112,7 @@ def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
-    """Join `additions` with the edits of the function's `body`. All additions come before the function."""
+    """Combine `additions`, which come before the function, with the edits of its body."""
     added: list[Span] = []
     shift = 0
     for edit in additions:
@@ -129,13 +127,12 @@ def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
 
 @dataclass(frozen=True, slots=True)
 class _BodyPlace:
-    """The position and layout of a target's body."""
+    """The position and layout of the target's body."""
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line. The docstring then moves to its own line."""
+    """True if the docstring is on the header's line. The docstring then moves to a line of its own."""
     indent: str
-    """The indentation of the body."""
     unit: str
     """Indentation of one level."""
 
@@ -152,18 +149,16 @@ class _BodyPlace:
         return cls(target, beside, indent, indent.removeprefix(target.indent))
 
     def at_column_zero(self, body: str) -> str:
-        """Return the function with this body as a separate module, which is only analysed and never run."""
+        """Return the function with this body as a separate module to analyse. The module is never run."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
         if not body[:1].isspace():
             body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
         return f"{head}\n{body}\n"
 
     def in_file(self, text: str) -> str:
-        """Give `text` the line endings of the file."""
         return normalize(text).replace("\n", line_ending(self.target.text))
 
     def has(self, body: str) -> bool:
-        """Return whether the function already has this body."""
         own = find_function(dedent(normalize(self.target.source)), self.target.name)
         return own is not None and body_of(own) == body
 
@@ -176,7 +171,7 @@ class _BodyPlace:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Replace the old body by `body`, below a stub's comments. If the function already has it, return no edits."""
+        """Replace the old body by `body`, and keep the comments of a stub. If nothing changes, return no edits."""
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})
@@ -195,7 +190,7 @@ class _BodyPlace:
 
 
 def _smallest(start: int, old: str, new: str) -> Edit:
-    """Return an edit that replaces `old`, which begins at `start`, with `new`, except for equal lines at both ends."""
+    """Return an edit from `old`, at offset `start`, to `new` that leaves equal lines at both ends unchanged."""
     before, after = _split(old), _split(new)
     head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))

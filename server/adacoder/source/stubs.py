@@ -1,4 +1,4 @@
-"""Find stubs: functions whose bodies still have to be written."""
+"""Find stubs, which are functions whose bodies still have to be written."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ def is_stub(definition: Definition) -> bool:
 
 
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
-    """Return the names that cannot work yet in an example of the class `owner`, whatever its method `name` does.
+    """Return the names of unwritten functions that an example of the class `owner` may need, except its method `name`.
 
-    These are the names of all other stubs. Two kinds of stubs are represented by the name of their class: special
-    methods, because examples do not call them by name, and methods of other classes, because such a class may fail
-    anywhere.
+    Special methods and methods of other classes are listed by class name, because examples may run them without naming
+    them.
     """
     return frozenset(
         each.parents[-1].name
@@ -45,14 +44,14 @@ def documented_stubs(text: str) -> list[Definition]:
 
 @lru_cache(maxsize=1)
 def _stubs(text: str) -> tuple[Definition, ...]:
-    """Return all stubs. The result is cached, because callers check one method of a text after another.
+    """Return all stubs.
 
-    If several functions have the same name, only the last function counts. The others usually declare overloads.
+    If several functions have the same name, only the last counts, because the others usually declare overloads.
     """
     last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
     return tuple(each for each in last.values() if is_stub(each))
 
 
 def is_special(name: str) -> bool:
-    """Return whether `name` is the name of a special method, which Python calls implicitly."""
+    """Return whether `name` is the name of a special method, such as `__init__`."""
     return name.startswith("__") and name.endswith("__")

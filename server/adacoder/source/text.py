@@ -165,7 +165,6 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
 
 
 def _replace(file: SourceFile, name: str, data: bytes, folder: int) -> None:
-    """Replace the file `name` in the open `folder` by `data`."""
     handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(handle, "rb") as stream:
         mode = os.fstat(handle).st_mode

@@ -23,18 +23,19 @@ if TYPE_CHECKING:
     from adacoder.privacy.private_names import Wishes
 
 _SCRIPT = re.compile(r"^# /// script\b", re.MULTILINE)
-"""The start of inline script metadata, where a script declares its own dependencies. Such scripts are not checked."""
+"""Matches inline script metadata. Scripts with such metadata declare their own dependencies, and are not checked."""
 _RECORD_BYTES = 128 * 1024
-"""Maximum bytes of a distribution's file list. Longer lists are not searched."""
+"""Maximum bytes of a distribution's RECORD file. Longer files are not read."""
 
 
 def undeclared(
     target: Target, edits: Sequence[Edit], workspace: Path, folders: Sequence[Path], wishes: Wishes
 ) -> tuple[str, ...]:
-    """Return a note for each third-party module that `edits` import without a declared dependency.
+    """Return a warning for each third-party module that `edits` import without a declared dependency.
 
-    The module must be installed, nothing else in the project may import it, and pyproject.toml must not declare it.
-    `folders` are the folders of the user's interpreter. The result is empty if the declared dependencies are unknown.
+    A module is reported if it is installed, and neither imported elsewhere in the project nor declared in
+    pyproject.toml. `folders` are the folders of the user's interpreter. If the declared dependencies are unknown,
+    nothing is reported.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):
         return ()
@@ -56,7 +57,10 @@ def undeclared(
 
 
 def _providers(modules: set[str], declared: Set[str], installed: InstalledModules) -> dict[str, str]:
-    """Map modules to their distributions. Modules that may come from a `declared` distribution are left out."""
+    """Map modules to the installed distributions that provide them.
+
+    Modules from a `declared` distribution are left out.
+    """
     found = installed.distributions()
     known = [installed.modules_of(found[name]) for name in declared & found.keys()]
     if not all(known):
@@ -79,12 +83,15 @@ def _import_of(module: str) -> re.Pattern[str]:
 
 
 def _family(distribution: str) -> str:
-    """Return the first part of a normalised name. `opencv-python-headless` and `opencv-python` share it."""
+    """Return the first part of a distribution's name.
+
+    It is the same for `opencv-python` and `opencv-python-headless`.
+    """
     return distribution.partition("-")[0]
 
 
 def _imported(text: str) -> frozenset[str]:
-    """Return the top-level modules of absolute imports in `text`; empty if `text` does not parse."""
+    """Return the top-level modules that `text` imports by absolute imports; empty if `text` does not parse."""
     tree = parsed(text)
     names = set[str]()
     for node in () if tree is None else ast.walk(tree):

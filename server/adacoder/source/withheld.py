@@ -1,9 +1,10 @@
-"""Blank the docstrings and comments of a module's text before a candidate is evaluated in it.
+"""Blank the docstrings and comments of a module before a candidate runs in it.
 
-A candidate that can read the expected output of an Example could simply return this output. So docstrings and comments
-are blanked, and also the strings of `__test__`, where doctest finds more examples. Lines and columns stay. A module
-whose code reads docstrings would behave differently without them. Such a module runs unchanged, and AdaCoder
-reports this to the user.
+Otherwise, a candidate could read the expected outputs of the examples and return them. Strings in `__test__` are
+blanked as well, because doctest finds examples there. Lines and columns stay.
+
+A module whose code reads docstrings would behave differently. Such a module runs unchanged, and AdaCoder reports this
+to the user.
 """
 
 from __future__ import annotations
@@ -25,24 +26,23 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""Code that reads docstrings or source. The named libraries turn docstrings into a program's help."""
+"""Code that reads docstrings or source code. The named libraries turn docstrings into a program's help."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""The start of a statement such as `if __name__ == "__main__":`, which does nothing in an imported module."""
+"""The start of a statement such as `if __name__ == "__main__":`, which has no effect in an imported module."""
 _MOST_EXAMPLES = 100
-"""Maximum number of examples to search for in the module's code."""
+"""Maximum number of examples for which the module's code is searched."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
-"""The start of a statement that sets `__test__`. doctest finds examples there as well."""
+"""The start of a statement that sets `__test__`."""
 _COMMENT = re.compile(r"#[^\r\n]*")
 _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
-"""A character to replace by a space. Line endings and line continuations must stay."""
+"""Matches a character to blank. Line endings and line continuations must stay."""
 
 
-@lru_cache(maxsize=4)  # the function is called for each candidate of a request
+@lru_cache(maxsize=4)  # called for each candidate of a request
 def withheld(target: Target) -> str | None:
-    """Return the text of the target's module with docstrings and comments blanked, at its original length.
+    """Return the text of the target's module with docstrings and comments blanked.
 
-    Return None if the module's code or an example reads docstrings. The target's body does not count, because the
-    candidate replaces the body.
+    Return None if an example, or code outside the target's body, reads docstrings.
     """
     text = target.text
     if any(_READS.search(example.source) for example in target.examples) or _reads_docstrings(target):
@@ -53,10 +53,7 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """Return whether the code that a candidate can read still contains an example with its output.
-
-    The code is the result of `withheld`. A single statement must contain both the source and the output.
-    """
+    """Return whether the code that a candidate can read shows an example's source and output in one statement."""
     text = withheld(target)
     if text is None:
         return True
@@ -67,9 +64,9 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """Return whether the statement `line` contains an example's source and, in another place, its output.
+    """Return whether a statement contains an example's source and, separately, its output.
 
-    `line` has no white space.
+    `line` is the statement without white space.
     """
     source, want = _condensed(example.source), _condensed(example.want)
     if not want or source not in line:
@@ -86,7 +83,7 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each statement that sets `__test__`; nothing if other code uses `__test__`."""
+    """Yield the literals of each statement that sets `__test__`. Yield nothing if other code uses `__test__`."""
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
@@ -115,7 +112,7 @@ def _reads_docstrings(target: Target) -> bool:
 
 
 def _docstrings(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each docstring, and of each other string that forms a statement."""
+    """Yield the literals of each docstring, and of each other statement that is only a string."""
     lines = tuple(logical_lines(text))
     alone = (docstring_at(text, line.start, line.code_end) for line in lines)
     beside = (definition.docstring for definition in definitions_in(text, lines, ()))

@@ -1,4 +1,4 @@
-"""The client as the rest of the server sees it: capabilities, habits, settings, and functions that show something."""
+"""Represent the connected editor: its capabilities, its settings, and ways to show something to the user."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MOST_NOTICES = 50
-"""Maximum number of message boxes about ignored settings."""
+"""Maximum number of warnings about settings that are ignored."""
 _SHOWING = 10.0
-"""Seconds to wait for an editor to show a document."""
+"""Seconds to wait until an editor has opened a document."""
 _PATIENCE = 5.0
 """Seconds to wait until an editor sends its settings, or accepts a token for progress."""
 _PAUSE = 0.1
-"""Minimum seconds between two progress messages, because a model writes faster than a person reads."""
+"""Minimum seconds between two progress messages. A model writes faster than a person reads."""
 _LONG = 10.0
-"""Seconds after which a message reports a running job, if the client shows no progress."""
+"""Seconds after which a single message reports a long job, in clients without a progress display."""
 _SECTION = "adacoder"
 _TITLES = {
     "fix": "Fix",
@@ -48,52 +48,59 @@ _TITLES = {
     "suggestExamples": "Suggest Examples",
     "writeDocstring": "Write Skeleton",
 }
-"""The titles of the commands for a function that a message can call for."""
+"""Titles of the commands that a message can offer for a function."""
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])], save=True
 )
-"""Notebooks of all kinds, with only their Python cells."""
+"""Synchronise the Python cells of all kinds of notebooks."""
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
-"""VS Code and editors based on it. They ask questions in a notification in the corner, so the user cannot answer by
-accident while typing.
+"""Names of VS Code and of editors based on it.
 
-In other editors, the next key that the user types can be the answer. Neovim and Vim ask in the command line. eglot and
-lsp-mode ask in the minibuffer, with the first answer filled in. Helix and Sublime ask in a list that has the focus.
-Clients that are not listed are never asked.
+They show a question in a corner of the window, so typing never answers it. In other editors, the next key can be taken
+as the answer: Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer, Helix and Sublime in a list
+with the focus. Clients not listed here are never asked.
 """
 _READS_LATE = ("eglot", "emacs", "")
-"""eglot and lsp-mode. If a request arrives together with an answer, these clients read the request only when more input
-arrives. Old versions of eglot do not send their name, so a client without a name is treated like eglot.
+"""Names of eglot and lsp-mode.
+
+If a request arrives together with an answer, they do not read the request until more input arrives. Old versions of
+eglot send no name, so a client without a name is treated like eglot.
 """
 _AFTER_ANSWER = 0.15
-"""Seconds to wait after an answer before a client in `_READS_LATE` gets a request.
+"""Seconds between an answer and the next request, for clients in `_READS_LATE`.
 
-In a test, 3 of 10 requests stayed unread without this wait, and none with it.
+In a test, 3 of 10 requests were left unread without this pause, and none with it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """Behaviour of one client that its capabilities do not show. No other class looks at the names of clients."""
+    """Behaviour of a client that its capabilities do not show.
+
+    Only this class reads the names of clients.
+    """
 
     asks_beside_text: bool = False
-    """True if the client shows questions in a place where the user cannot answer them by accident."""
+    """True if the client shows questions where typing cannot answer them by accident."""
     shows_endings: bool = False
-    """True if the client declares that it shows ended jobs and kept results itself, so the server sends only data."""
+    """True if the client shows ended jobs and kept results itself.
+
+    The server then sends it data instead of messages.
+    """
     shows_writing: bool = False
-    """True if the client declares that it shows a model's reply while it grows."""
+    """True if the client can show a model's reply while it is written."""
     follows_evidence: bool = False
-    """True if the client declares that it shows evidence by itself, such as in a list of tests."""
+    """True if the client shows evidence itself, for example in a list of tests."""
     pause: float = 0.0
-    """Seconds that the server waits after an answer before it sends a request."""
+    """Seconds to wait between an answer and the next request."""
 
     @classmethod
     def of(cls, params: types.InitializeParams) -> Habits:
-        """Return the habits of the client that sent these parameters of `initialize`."""
+        """Derive the habits from the parameters of `initialize`."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # This capability is only about the actions of a question. But a client without the capability may not support
+        # Strictly, this capability covers only the buttons of a question. But a client without it may not show
         # questions at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
@@ -111,7 +118,10 @@ def _declares(capability: str, experimental: object) -> bool:
 
 
 class Client(LanguageServer):
-    """One client. The object is also the server, because pygls keeps the connection and the features in it."""
+    """A connected client.
+
+    It is the pygls server object too, because pygls stores the connection and the features there.
+    """
 
     protocol: Protocol
 
@@ -126,9 +136,9 @@ class Client(LanguageServer):
         self._importing = asyncio.Lock()
 
     async def service(self) -> Service:
-        """Return the Service, which turns a task into an Outcome.
+        """Return the Service, which runs the requests.
 
-        The import of the Service takes long. A thread imports it on first use, so other messages need not wait.
+        Its import is slow, so a thread imports it on first use and other messages need not wait.
         """
         async with self._importing:
             if self._service is None:
@@ -136,18 +146,18 @@ class Client(LanguageServer):
             return self._service
 
     async def service_for(self, snapshot: Snapshot) -> tuple[Service, Settings]:
-        """Return the Service, and the settings for a document."""
+        """Return the Service and the settings for a document."""
         settings = await self.configuration.settings_for(snapshot)
         return await self.service(), settings
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Do `work` in the background. `cancel_work` cancels it."""
+        """Run `work` in the background until `cancel_work` is called."""
         task = asyncio.get_running_loop().create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
 
     def cancel_work(self) -> None:
-        """Cancel all work in the background."""
+        """Cancel everything that `begin` started."""
         for task in self._working:
             task.cancel()
 
@@ -160,7 +170,7 @@ class Client(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
     def trace(self, message: str, details: str) -> None:
-        """Report a step of the work, if the client asks for a trace. `details` are only in a verbose trace."""
+        """Send a trace message, if the client enabled traces. `details` are sent only in verbose traces."""
         if (wish := self.protocol.trace) is not types.TraceValue.Off:
             verbose = details if wish is types.TraceValue.Verbose else None
             self.log_trace(types.LogTraceParams(message, verbose))
@@ -171,9 +181,9 @@ class Client(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, message))
 
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON], place: JSON = None) -> None:
-        """Report the end of a job as a message. A client that shows the ends of jobs itself gets the data instead.
+        """Tell the user that a job has ended. A client that shows ended jobs itself gets data instead of a message.
 
-        `place` is the parameter of a command for the function that the job worked on.
+        `place` identifies the function in the parameters of commands.
         """
         if self.habits.shows_endings:
             from adacoder.report import VERSION
@@ -184,13 +194,16 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Show a warning, but each text only once. A project could cause many warnings, so their number is limited."""
+        """Show a warning once.
+
+        The number of different warnings is limited, because a project's settings could cause many.
+        """
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log an error that no answer reports. pygls would open a message box for each such error."""
+        """Log an error. pygls would open a message box for it."""
         if source is not FeatureRequestError:
             log.error("%s: %r", source.__name__, error)
 
@@ -198,16 +211,15 @@ class Client(LanguageServer):
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # Imported objects live as long as the process. The garbage collector stops all other work while it scans objects,
-    # so exclude the imported ones.
+    # Imported modules are never freed. Without this, each garbage collection would scan them and block the server.
     gc.freeze()
     return Service
 
 
 def remedies_json(message: str, place: JSON = None) -> list[JSON]:
-    """Return the actions that an editor can offer with a message: to open a setting, or to carry out a remedy.
+    """Return the actions that an editor can offer with a message, such as to open a setting or run a command.
 
-    `place` is the parameter of a command for the function. Without it, no such command is offered.
+    `place` identifies the function in the parameters of commands. Without `place`, no command is offered.
     """
     found: list[JSON] = []
     for each in remedies(message):
@@ -222,32 +234,30 @@ def remedies_json(message: str, place: JSON = None) -> list[JSON]:
 
 
 class Configuration:
-    """The editor's values of the section `adacoder`.
+    """Read the settings that the editor has for the section `adacoder`.
 
-    An editor that answers `workspace/configuration` is asked before each job, so a job always has current settings. The
-    display of evidence depends on announced changes instead. So editors that announce changes only on request are asked
-    to announce them.
+    An editor that answers `workspace/configuration` is asked before each job, so a job has current settings. The
+    display of evidence is updated only when a change is announced. Some editors announce changes only on request, so
+    AdaCoder requests it.
 
-    An editor that has pushed its settings also pushes each change, and its values are the same for all folders. Such an
-    editor is not asked before a job, because the job would wait for an answer without any news.
+    An editor that sent its settings by itself also sends each change, so it is not asked before a job.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._initial: Mapping[str, object] = {}
-        """The values from `initializationOptions`."""
+        """Settings from `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
-        """The values from the last `workspace/didChangeConfiguration` that had values."""
+        """Settings from the last `workspace/didChangeConfiguration` that contained any."""
         self.storage: Path | None = None
-        """The client's storage folder for this workspace, if the client names a folder."""
+        """The client's storage folder for this workspace, if the client names one."""
         self._is_pushed = False
-        """True if the latest `workspace/didChangeConfiguration` had the section `adacoder`."""
+        """True if the last `workspace/didChangeConfiguration` contained the section `adacoder`."""
 
     def begin(self, options: object) -> None:
-        """Read `initializationOptions`, which is the section itself or an object with the section as a member.
+        """Read `initializationOptions`: the section `adacoder`, or an object that contains it.
 
-        The member `storage` is not a setting. It names the folder in which AdaCoder stores its data about this
-        workspace.
+        The member `storage` is no setting. It names a folder for AdaCoder's data about this workspace.
         """
         members = dict(_mapping(options))
         storage = members.pop("storage", None)
@@ -256,16 +266,16 @@ class Configuration:
         self._initial = _mapping(members.get(_SECTION, members))
 
     def pushed(self, settings: object) -> None:
-        """Keep the settings from `workspace/didChangeConfiguration`. If they are null, jobs must ask the editor."""
+        """Store settings that the editor has sent. If it sent none, they are requested before each job."""
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(_SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(_SECTION), Mapping)
 
     async def follow(self) -> None:
-        """Ask the client to announce changes of its settings. Some clients announce them only on request.
+        """Ask the client to announce changes of its settings, because some clients announce them only on request.
 
-        The request names no section, so the notifications contain no values. If the request named a section, VS Code
-        would send values that are not specific to a folder, and jobs would use these values in every folder.
+        The request names no section, so the notifications contain no values. With a section, VS Code would send values
+        without regard to the folder, and jobs would apply them in every folder.
         """
         if not self._client.has("workspace.did_change_configuration.dynamic_registration"):
             return
@@ -281,15 +291,14 @@ class Configuration:
         return await self.settings(snapshot.path.parent, snapshot.scope, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
-        """Return the settings for a file in `folder`. The project overrides the defaults, and the editor the project.
+        """Return the settings for a file in `folder`. The editor's settings override the project's.
 
-        Each unusable setting causes a notice. In an untrusted workspace, no file is opened, so the settings of the
-        project have no effect.
+        Each unusable setting causes a warning. In an untrusted workspace, the settings of the project are not read.
 
         Args:
             folder: the folder of the file.
             uri: the document to which the settings apply.
-            top: the topmost folder in the search for a project.
+            top: the topmost folder in which to search for the project.
         """
         from adacoder.settings import Settings, from_project
 
@@ -332,10 +341,10 @@ def _mapping(value: object) -> Mapping[str, object]:
 async def progress(
     client: Client, title: str, token: types.ProgressToken | None, cancel: Callable[[], object]
 ) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress under `token` during the `async with` block. Yield a function that shows a message.
+    """Show progress during the `async with` block. Yield a function that shows a message.
 
-    `token` comes from the client or from `new_token`. If `token` is None, nothing is shown. When the user cancels the
-    progress, `cancel` is called.
+    `token` identifies the progress display. It comes from the client or from `new_token`. If it is None, nothing is
+    shown. If the user cancels the progress, `cancel` is called.
     """
     if token is None:
         yield lambda message: None
@@ -348,15 +357,16 @@ async def progress(
         yield messages.show
     finally:
         messages.close()
-        shown.tokens.pop(token, None)  # pygls keeps every token (pygls#607)
+        shown.tokens.pop(token, None)  # pygls would keep every token (pygls#607)
         shown.end(token, types.WorkDoneProgressEnd())
 
 
 @asynccontextmanager
 async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress as `progress` does, under a new token. The block begins before the client accepts the token.
+    """Show progress under a new token during the `async with` block, as `progress` does.
 
-    If the client shows no progress and the work takes long, a single message reports the work.
+    The block starts before the client has accepted the token. If the client has no progress display, a single message
+    reports work that takes long.
     """
     latest = ""
     report: Callable[[str], None] | None = None
@@ -390,10 +400,10 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
 
 async def new_token(client: Client) -> types.ProgressToken | None:
-    """Create a progress token with the client. Return None if the client cannot show progress that a server begins."""
+    """Create a token for a progress display. Return None if the client cannot show progress that a server starts."""
     if not client.has("window.work_done_progress"):
         return None
-    token = f"AdaCoder {next(_numbers)}"  # Helix shows the token before the title and before each message
+    token = f"AdaCoder {next(_numbers)}"  # Helix shows the token to the user
     params = types.WorkDoneProgressCreateParams(token=token)
     try:
         await client.protocol.ask(types.WINDOW_WORK_DONE_PROGRESS_CREATE, params, seconds=_PATIENCE)
@@ -404,9 +414,9 @@ async def new_token(client: Client) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Sends the first message at once, and then at most one message every `_PAUSE` seconds.
+    """Limits progress messages to one every `_PAUSE` seconds. The first is sent at once.
 
-    Only the latest message is sent. Messages in between are dropped.
+    Messages in between are dropped, except the latest.
     """
 
     def __init__(self, send: Callable[[str], None]) -> None:
@@ -432,7 +442,7 @@ class _Messages:
 
 
 class Documents:
-    """The documents that the server shows to one client, such as journals. They are files in a temporary folder."""
+    """Shows documents, such as journals, in the editor. They are files in a temporary folder."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -440,7 +450,7 @@ class Documents:
         self._folder: Path | None = None
 
     async def show(self, what: str, name: str, text: str) -> None:
-        """Show `text` in the editor as the file `name`. If the editor does not show files, show the path instead."""
+        """Write `text` to the file `name` and open it in the editor. If that fails, show the path in a message."""
         path = self._place() / name
         path.write_text(displayed(text), encoding="utf-8", newline="")
         if self._client.has("window.show_document.support"):
@@ -454,11 +464,11 @@ class Documents:
         self._client.show(f"{what} is in {path}", warning=False)
 
     def close(self) -> None:
-        """Remove the files."""
+        """Delete the files."""
         self._open.close()
 
     def _place(self) -> Path:
-        """Return a folder that only this user can access. `close` removes the folder."""
+        """Return a folder that only this user can access, until `close` deletes it."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

@@ -1,7 +1,6 @@
-"""Prepare all messages to an editor: spell settings as editors do, escape invisible characters, and break links.
+"""Make texts safe to show in an editor: escape invisible characters, break links, and name settings as the editor does.
 
-Only values that a client sends back or writes into a file stay unchanged. The rest of the server need not know how a
-client shows a text.
+All messages to an editor pass through here. Values that the client sends back or writes into a file stay unchanged.
 """
 
 from __future__ import annotations
@@ -15,18 +14,21 @@ from adacoder.visible import in_a_message, visible
 T = TypeVar("T")
 
 _EXACT = frozenset({"newText", "insertText", "uri", "scopeUri", "arguments", "id", "token"})
-"""Keys of values that users do not read: text for files, URIs, and values that the client sends back."""
+"""Keys whose values are no texts for users, such as URIs, text for files, and values that the client sends back."""
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Keys of texts that clients show as a message, a title or a list entry, where some clients turn text into links."""
+"""Keys of texts that clients show as a message, a title or a list entry. Some clients turn such texts into links."""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
-"""The middle of a Markdown link, for other texts. A space here breaks the link without changing the meaning of code."""
+"""The middle of a Markdown link.
+
+Inserting a space here breaks the link. In code, such a space changes nothing.
+"""
 
 
 def displayed(value: T, member: str = "") -> T:
-    """Return the JSON `value`, with texts that are safe to show in an editor. `member` is the key of the value."""
+    """Return the JSON `value` with all texts made safe to show. `member` is the key of `value` in its parent object."""
     shown: object = value
     if isinstance(value, str):
         text = value.in_editor if isinstance(value, Text) else value

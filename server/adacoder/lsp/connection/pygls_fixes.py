@@ -1,11 +1,11 @@
 """Fix pygls 2.1.1, the newest release, where it does not follow the protocol.
 
-Each docstring describes the fault of pygls that the code below it fixes, with the number of the issue if there is one.
-`tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a release of pygls corrects a fault, the test
-fails, and the fix can be removed. `docs/upstream` has a report on each.
+Each docstring describes the fault of pygls that its code fixes, with the issue number if there is one.
+`tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a new release corrects a fault, its test
+fails and the fix can be removed. `docs/upstream` has a report on each fault.
 
-Only this file and `snapshot.Document`, which fixes line ends, use private parts of pygls. So `pyproject.toml` pins the
-version of pygls.
+This file uses private parts of pygls. So does `snapshot.Document`, which fixes line ends. Therefore `pyproject.toml`
+pins the version of pygls.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from adacoder.lsp.connection.display import displayed
 log = logging.getLogger(__name__)
 
 OWN = "adacoder/"
-"""Prefix of AdaCoder's own requests. Their parameters are not converted, so handlers get plain JSON."""
+"""Prefix of AdaCoder's own requests. Their handlers get the parameters as plain JSON."""
 ENDED = f"{OWN}ended"
-"""Notification: a job has ended, with what there is to show."""
+"""Notification that a job has ended."""
 WRITING = f"{OWN}writing"
-"""Notification: the reply of a model so far."""
+"""Notification with the part of a model's reply that is written so far."""
 EVIDENCE = f"{OWN}evidenceChanged"
-"""Notification: there is new evidence for functions of a document."""
+"""Notification that a document has new evidence."""
 
 Handled = Generator[Any, Any, Any]
-"""A built-in handler of pygls: a generator that yields the handlers to run inside it."""
+"""A built-in handler of pygls. It is a generator that yields the handlers to call."""
 
 
 @attrs.define
 class RawRequest:
     """A request whose parameters stay plain JSON.
 
-    pygls converts unknown parameters to nested namedtuples and renames some keys. If a request has no parameters, pygls
+    pygls converts unknown parameters to nested namedtuples and renames some keys. On a request without parameters, it
     fails and sends no answer.
     """
 
@@ -73,31 +73,35 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
-        """Event that is set when the main loop must end."""
+        """Set when the main loop must end."""
         self.pause = 0.0
-        """Seconds to wait after an answer before the client gets a request."""
+        """Seconds to wait between an answer and the next request."""
         self._answered_at = 0.0
         self._after: dict[int | str, Callable[[bool], None]] = {}
-        """Functions to call after a request was answered, by the id of the request."""
+        """Functions to call once a request is answered, by the id of the request."""
 
     @property
     def was_shut_down(self) -> bool:
-        """True if the client has asked for `shutdown`."""
+        """True if the client has requested `shutdown`."""
         return self._shutdown
 
     def closed_as(self, text: str, seconds: float) -> str | None:
-        """Return the URI of the document that was closed last, if it had this text and was closed in these seconds."""
+        """Return the URI of the document that was closed last.
+
+        If it had another text, or was closed more than `seconds` ago, return None.
+        """
         if not isinstance(self._workspace, Workspace):
             return None
         uri, known, when = self._workspace.closed
         return uri if time.monotonic() < when + seconds and known == text else None
 
-    # Messages that cannot be read
+    # Unreadable messages
 
     def receive(self, content: bytes) -> None:
         """Handle the content of a message. Answer an invalid request with an error, as JSON-RPC requires.
 
-        pygls does not answer. It also treats every object with a member `jsonrpc` as a message, even a nested object.
+        pygls sends no answer. It also treats any object with a member `jsonrpc` as a message, even inside another
+        message.
         """
         try:
             data = json.loads(content)
@@ -112,10 +116,10 @@ class Protocol(LanguageServerProtocol):
             try:
                 self.handle_message(self.structure_message(data))
             except Exception:
-                log.exception("A message could not be handled")  # the next message can still be handled
+                log.exception("A message could not be handled")  # later messages can still be handled
 
     def _problem(self, data: Any) -> str | None:
-        """Return the reason why JSON data is not a valid message; None if the data is valid."""
+        """Return why JSON data is not a valid message, or None if it is valid."""
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             return 'A message must be a JSON object with "jsonrpc": "2.0".'
         if data.get("id") is not None and _id_of(data) is None:
@@ -130,13 +134,13 @@ class Protocol(LanguageServerProtocol):
     def _is_awaited(self, data: dict[str, Any]) -> bool:
         """Return whether `data` answers an open request of the server.
 
-        pygls also accepts an answer whose id belongs to a request of the client.
+        pygls also accepts an answer with the id of a request from the client.
         """
         waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """Return the type of a message. AdaCoder's own requests stay raw."""
+        """Return the type of a message. AdaCoder's own requests are not converted."""
         if method in (ENDED, WRITING, EVIDENCE):
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
@@ -144,8 +148,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Convert JSON to a message.
 
-        pygls never answers a malformed request, and waits forever after a malformed answer. It opens a message box for
-        each malformed message (pygls#438).
+        pygls never answers a malformed request, and waits forever after a malformed answer. For each malformed message,
+        it opens a message box (pygls#438).
         """
         try:
             return super().structure_message(data)
@@ -165,14 +169,17 @@ class Protocol(LanguageServerProtocol):
         problem = f"The parameters of '{method}' do not match the protocol."
         self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
 
-    # Messages that people read
+    # Messages for people
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
-        """Convert a message to JSON whose texts cannot trigger actions in an editor or hide characters."""
+        """Convert a message to JSON, and make all texts in it safe to show in an editor."""
         return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
-        """Create the converters for an editor's usual messages. This takes 50 ms, so the caller uses a thread."""
+        """Create the converters for common messages before they are needed.
+
+        This takes 50 ms, so it runs in a thread.
+        """
         for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
             self._converter.get_structure_hook(read)
         for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
@@ -181,9 +188,9 @@ class Protocol(LanguageServerProtocol):
     # The order of messages
 
     def handle_message(self, message: RPCMessage | Malformed) -> None:
-        """Handle a message, or refuse it if it is not allowed now.
+        """Handle a message, or refuse it if the protocol does not allow it now.
 
-        pygls also answers requests before `initialize`. After `shutdown`, pygls sends no answer, not even an error
+        pygls even answers requests before `initialize`. After `shutdown`, it sends no answer, not even an error
         (pygls#605).
         """
         if isinstance(message, Malformed):
@@ -195,7 +202,7 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refusal(self, method: str | None) -> types.ResponseError | None:
-        """Return the error for a request or a notification that is not allowed now; None if it is allowed."""
+        """Return the error for a message that the protocol does not allow now, or None."""
         if method is None or method == types.EXIT:
             return None
         if self._shutdown:
@@ -206,11 +213,11 @@ class Protocol(LanguageServerProtocol):
             return _error(types.ErrorCodes.InvalidRequest, "The server is initialized already.")
         return None
 
-    # The beginning and the end
+    # Start and end
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Handled:
-        """Initialize the server, with documents that split lines as the protocol specifies."""
+        """Initialize the server with documents that split lines as the protocol requires."""
         result = yield from super().lsp_initialize(params)
         theirs = self.workspace
         self._workspace = Workspace(
@@ -222,10 +229,10 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: object) -> Handled:
-        """Cancel everything that still runs.
+        """Cancel all running requests.
 
-        pygls fails if requests are still running, because each ending request changes the dictionary over which pygls
-        iterates (pygls#606).
+        pygls fails if requests are running: each request that ends changes the dictionary over which pygls iterates
+        (pygls#606).
         """
         self._shutdown = True
         for message_id, future in list(self._request_futures.items()):
@@ -236,14 +243,13 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # the method of pygls waits for a handler
-        """Leave the main loop.
+        """Tell the main loop to end.
 
-        pygls raises SystemExit inside the loop, while tasks and processes are still running. It then loses the exit
-        code.
+        pygls raises SystemExit inside the loop while tasks and processes are running, and then loses the exit code.
         """
         self.stopping.set()
 
-    # Memory that would never be freed
+    # Memory leaks
 
     def _execute_handler(
         self,
@@ -253,7 +259,10 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and free its Future. pygls keeps the Futures of all notifications, one for each keystroke."""
+        """Run a handler, and delete its Future afterwards.
+
+        pygls keeps the Future of every notification, and editors send one for each keystroke.
+        """
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
         if future is not None:
@@ -262,16 +271,18 @@ class Protocol(LanguageServerProtocol):
     # Requests
 
     async def rested(self) -> None:
-        """Wait until the client reads requests. Some clients do not read a request that comes right after an answer."""
+        """Wait until the client can read a request.
+
+        Some clients do not read a request that arrives right after an answer.
+        """
         if (left := self._answered_at + self.pause - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
     async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
-        """Send a request to the client and return its answer.
+        """Send a request to the client and return the answer.
 
-        An answer that comes too late is dropped. In pygls, such an answer finds a cancelled Future and opens a message
-        box (pygls#621). With `at_once`, the request is sent before any other task can run. A request that applies only
-        to the current text needs this.
+        An answer after the timeout is dropped. In pygls, it opens a message box (pygls#621). With `at_once`, no other
+        task runs before the request is sent. Use it for a request that is only right for the current text.
 
         Raises:
             TimeoutError: no answer came in `seconds`.
@@ -282,15 +293,14 @@ class Protocol(LanguageServerProtocol):
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            async with asyncio.timeout(
-                seconds
-            ):  # in Python 3.11, `wait_for` loses a cancellation that coincides with the answer
+            # In Python 3.11, `wait_for` loses a cancellation that arrives together with the answer.
+            async with asyncio.timeout(seconds):
                 return await answer
         finally:
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` after the current request was answered. `begin` receives True if the answer is an error."""
+        """Call `begin` once the current request is answered. Its argument is True if the answer is an error."""
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -301,19 +311,19 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task`, which answers the current command, when the client cancels the command.
+        """Cancel `task` when the client cancels the current request.
 
-        For `workspace/executeCommand`, pygls cancels only its own Future, and the handler continues to run.
+        For `workspace/executeCommand`, pygls cancels only its own Future, so the task would continue.
         """
         if self.msg_id is not None and (future := self._request_futures.get(self.msg_id)):
             future.add_done_callback(lambda ended: ended.cancelled() and task.cancel())
 
 
 class Workspace(workspace.Workspace):
-    """The open documents, each as a `snapshot.Document`."""
+    """The open documents."""
 
     closed: tuple[str, str, float] = ("", "", 0.0)
-    """URI and text of the document that was closed last, and when."""
+    """URI and text of the document that was closed last, and the time of its closing."""
 
     def _create_text_document(
         self,
@@ -334,7 +344,10 @@ class Workspace(workspace.Workspace):
         )
 
     def remove_text_document(self, doc_uri: str) -> None:
-        """Close a document, and remember it for a moment. A cell is not remembered, as it is never saved as a file."""
+        """Close a document, and remember its text for `closed_as`.
+
+        A notebook cell is not remembered, because it is never saved as a file.
+        """
         from adacoder.lsp.snapshot import Uri
 
         uri = Uri(doc_uri)
@@ -343,9 +356,10 @@ class Workspace(workspace.Workspace):
         super().remove_text_document(doc_uri)
 
     def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """Apply a change if the notebook is open. pygls fails for a closed one.
+        """Apply a change to a notebook, if it is open.
 
-        pygls opens cells before it closes cells, so it would lose a cell that a client closes and opens in one change.
+        pygls fails if the notebook is closed. Also, it opens cells before it closes cells, so it would lose a cell that
+        one change closes and opens.
         """
         if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
             return
@@ -358,7 +372,10 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Apply a change if the document is open. VS Code reports a change of a closed file, and pygls then fails."""
+        """Apply a change to a document, if it is open.
+
+        VS Code also reports changes of closed files, on which pygls fails.
+        """
         from adacoder.lsp.snapshot import Uri
 
         if self.text_documents.get(Uri(text_doc.uri)) is not None:
@@ -366,14 +383,14 @@ class Workspace(workspace.Workspace):
 
 
 class _ClientsFaults(logging.Filter):
-    """A filter that keeps tracebacks only for faults of the server itself.
+    """Removes tracebacks from the log, except for faults of the server itself.
 
-    pygls logs a traceback for every error answer and for every unreadable message. `Protocol` already logs those
-    messages in one line.
+    pygls logs a traceback for every error answer and every unreadable message. `Protocol` already logs these messages
+    in one line.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return False if a record must be dropped. Remove the traceback of a record about an error answer."""
+        """Remove the traceback of an error answer. Return False for a record that must be dropped."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")
@@ -383,7 +400,7 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
 
 
 def _id_of(data: Any) -> int | str | None:
-    """Return the id for an answer to `data`; None if `data` has no valid id."""
+    """Return the id of a request, or None if it has no valid id."""
     found = data.get("id") if isinstance(data, dict) else None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 

@@ -1,7 +1,6 @@
 """Run several jobs for one command: write all stubs of a file, or make a failing test pass.
 
-A stub is a function with a docstring and no body. A job begins after the previous job has ended, and works on the text
-at that moment.
+A stub is a function with a docstring and no body. Jobs run one after another. Each starts from the text as it is then.
 """
 
 from __future__ import annotations
@@ -40,17 +39,17 @@ class Batch(Activity):
     """The document at the start of the batch."""
     show: Callable[[str], None] = lambda message: None
     answers: dict[str, dict[str, JSON]] = field(default_factory=dict)
-    """Answers of ended jobs, by the names of their functions."""
+    """Answers of the jobs so far, by function name."""
     jobs: list[EndedJob] = field(default_factory=list)
-    """The ended jobs. Jobs that could not start are left out."""
+    """The jobs that have ended. A job that could not start is not in the list."""
 
     def ended(self) -> EndedBatch:
-        """Return the entry for this batch in `Results`."""
+        """Return the record of this batch for `Results`."""
         answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
         return EndedBatch(self.id, answer, tuple(self.jobs))
 
     def tell(self, message: str) -> None:
-        """Show progress."""
+        """Show a progress message."""
         self.message = message
         self.show(message)
 
@@ -62,12 +61,12 @@ class Batch(Activity):
     @property
     @abstractmethod
     def title(self) -> str:
-        """Title of the progress that the user sees."""
+        """Title of the progress display."""
 
     @property
     @abstractmethod
     def summary(self) -> Text:
-        """Summary for the user."""
+        """Message to show when the batch ends."""
 
     @property
     @abstractmethod
@@ -76,20 +75,19 @@ class Batch(Activity):
 
     @property
     def about(self) -> dict[str, JSON]:
-        """Data for clients about the end of the batch, as for a job."""
+        """Return data that is sent to clients with the final message. It has the same form as for a single job."""
         document: JSON = {"uri": self.snapshot.uri, "version": self.snapshot.version}
         return {"jobId": self.id, "textDocument": document, "qualifiedName": None, "kept": False}
 
     @abstractmethod
     async def perform(self, batches: Batches) -> None:
-        """Perform the jobs in turn."""
+        """Run the jobs one after another."""
 
     def note(self, name: str, answer: dict[str, JSON]) -> None:
-        """Store the answer of a job.
+        """Store the answer of a job, and stop the batch if it was cancelled.
 
         Raises:
-            CancelledError: the batch was cancelled, but the job's edit had already been sent, so the job ended
-                normally.
+            CancelledError: the batch was cancelled while the job was inserting its result.
         """
         self.answers[name] = answer
         if self.is_cancelled:
@@ -110,7 +108,7 @@ class _Stubs(Batch):
 
     @property
     def summary(self) -> Text:
-        """The written stubs with their passed examples, then the summaries of the other jobs."""
+        """List the stubs that were written. Then report each stub that was not."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.number} stubs in {self.snapshot.path.name}"
@@ -145,7 +143,10 @@ class _FailingTest(Batch):
     test: str = ""
     """Name of the test, with its path in the project."""
     reasons: list[str] = field(default_factory=list)
-    """For each function that was tried, the reason. Then sentences on functions that cannot be fixed."""
+    """The reason for trying each function, in order.
+
+    Sentences about functions that cannot be fixed follow at the end.
+    """
 
     @property
     def target(self) -> str:
@@ -157,7 +158,7 @@ class _FailingTest(Batch):
 
     @property
     def summary(self) -> Text:
-        """The result of the test, then each function that was tried, with the reason and the job's summary."""
+        """Say if the test passes. Then report each function that was tried."""
         if not self.answers:
             return joined(" ", self.reasons)
         said = (answer["summary"] for answer in self.answers.values())
@@ -179,7 +180,7 @@ class _FailingTest(Batch):
 
     @property
     def about(self) -> dict[str, JSON]:
-        """Data about the last job if its result is kept, so that the client can offer to insert it."""
+        """Describe the last job if its result is kept, so that the client can offer to insert the result."""
         last = self.jobs[-1] if self.jobs else None
         if last is None or not last.answer["kept"]:
             return super().about
@@ -208,7 +209,7 @@ class _FailingTest(Batch):
 
 
 class Batches:
-    """All batches of a server."""
+    """Start, cancel and list the batches of a server."""
 
     def __init__(self, client: Client, jobs: Jobs, results: Results) -> None:
         self.client = client
@@ -218,7 +219,7 @@ class Batches:
         self._closing = False
 
     async def start_stubs(self, snapshot: Snapshot) -> Batch:
-        """Start to write the bodies of a file's stubs in the background.
+        """Start to write the bodies of all stubs in a file. Return while the batch still runs.
 
         Raises:
             TargetError: the file has no stubs, another batch is working on it, or the server is shutting down.
@@ -229,7 +230,7 @@ class Batches:
         return self._start(_Stubs(snapshot, number=len(stubs)))
 
     async def start_test(self, snapshot: Snapshot, test: str) -> Batch:
-        """Start to make a failing test of a file pass. `test` is its name without the path.
+        """Start to make a failing test pass. `test` is its name without the path. Return while the batch still runs.
 
         Raises:
             TargetError: the file has unsaved changes, another batch is working on it, or the server is shutting down.
@@ -250,14 +251,14 @@ class Batches:
         return batch
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a batch, or all batches without an id. Return the ids of the cancelled batches."""
+        """Cancel the batch with this id, or all batches if the id is None. Return the ids of the cancelled batches."""
         chosen = [batch for batch in self._running.values() if job_id in (None, batch.id)]
         for batch in chosen:
             batch.cancel()
         return [batch.id for batch in chosen]
 
     def status(self) -> list[JSON]:
-        """Return the running batches, the oldest first, as they are sent to a client."""
+        """Return the running batches as sent to clients, the oldest first."""
         return [
             {
                 "jobId": batch.id,
@@ -278,7 +279,7 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Perform a batch. Show one message at the end, even after a cancellation."""
+        """Run a batch, and show one message at the end, even after a cancellation."""
         ended: str = ""
         try:
             await batch.may_begin.wait()
@@ -301,7 +302,10 @@ class Batches:
                 self.client.tell_end(message, warning=not is_good, about=batch.about)
 
     async def result(self, batch: Batch, job: Job, place: str) -> dict[str, JSON]:
-        """Run a job of a batch and return its answer. `place` says which job it is, for the progress."""
+        """Run a job of a batch and return the job's answer.
+
+        `place`, such as `2/5 · f`, starts each progress message.
+        """
         job.relay = lambda message: batch.tell(f"{place} · {message}")
         try:
             self._jobs.start(job).begin()
@@ -318,12 +322,12 @@ class Batches:
                 batch.jobs.append(job.ended)
 
     async def after(self, snapshot: Snapshot, *, is_edited: bool) -> Snapshot:
-        """Return a snapshot of the current text. If a job edited the text, wait until the client reports the edit."""
+        """Return a snapshot of the current text. After an edit, first wait until the client reports the new text."""
         return await after_edit(self.client, snapshot) if is_edited else take(self.client.workspace, snapshot.uri)
 
 
 def _stubs(snapshot: Snapshot) -> Sequence[Target]:
-    """Return the stubs of a text. A stub follows the stubs on which it depends."""
+    """Return the stubs in a text, ordered so that each follows the stubs that it depends on."""
     from adacoder.source.dependence import by_dependence
 
     found = snapshot.functions()
@@ -331,7 +335,7 @@ def _stubs(snapshot: Snapshot) -> Sequence[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """Return a key that identifies a stub even after the text around the stub has changed."""
+    """Return a key that still identifies a stub after the surrounding text has changed."""
     return target.qualname, target.source
 
 

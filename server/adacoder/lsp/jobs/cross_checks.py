@@ -1,7 +1,7 @@
-"""Compare an inserted function with its previous version and with a second program, and ask about outputs that differ.
+"""Compare an inserted function with its previous version and with a second program.
 
-A comparison begins when no job is running. A new job interrupts the comparison, so no insertion waits for it. The
-question is part of the function's evidence, so the question disappears when the text of the function changes.
+If their outputs differ, ask the user which output is right. Comparisons run only while no job does, so they never delay
+an insertion. A question disappears as soon as the text of its function changes.
 """
 
 from __future__ import annotations
@@ -39,49 +39,48 @@ log = logging.getLogger(__name__)
 
 MODE = "crossCheck"
 _MOST = 100
-"""Maximum number of functions that wait for a comparison. The oldest function is forgotten first."""
+"""Maximum number of functions that wait for a comparison. A further function replaces the oldest."""
 _PAUSE = 0.5
-"""Seconds without any job before a comparison begins."""
+"""Seconds without a running job before a comparison begins."""
 _ASKING = 3600.0
-"""Seconds to wait for the user's answer. Other work goes on meanwhile."""
+"""Seconds to wait for the user's answer. Other work continues during the wait."""
 
 
 @dataclass(eq=False, kw_only=True)
 class _CrossChecking(Activity):
-    """The comparisons of an inserted function, as background work that a user can cancel."""
+    """Comparisons of one inserted function. They run in the background, and the user can cancel them."""
 
     ended: EndedJob
     """The job that inserted the function."""
     evidence: Evidence
     """The evidence for the inserted text."""
     snapshot: Snapshot
-    """The text on which the job worked."""
+    """The text of the document before the insertion."""
     show: Callable[[str], None] = lambda message: None
-    """Function that shows the progress."""
+    """Callback that shows a progress message."""
     is_interrupted: bool = False
-    """True if a job interrupted the comparison. After the job, an unchanged function is compared again."""
+    """True if a new job interrupted the comparison, which is then repeated after the job."""
 
     @property
     def key(self) -> tuple[Uri, str]:
         return self.snapshot.uri, self.ended.outcome.target.qualname
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of the Journal as progress."""
         self.message = report.doing(event)
         self.show(self.message)
 
 
 @dataclass
 class _Questions:
-    """The questions about one function so far."""
+    """The questions that were asked about one function."""
 
     calls: list[str] = field(default_factory=list)
     is_enough: bool = False
-    """True if the user wants no further question."""
+    """True if the user asked for no more questions."""
 
 
 class CrossChecks:
-    """All comparisons of a server, and the resulting questions to the user."""
+    """Run the comparisons of a server, and ask the resulting questions."""
 
     def __init__(self, client: Client, jobs: Jobs, results: Results, shown: Shown) -> None:
         self._client = client
@@ -93,14 +92,18 @@ class CrossChecks:
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._answering = asyncio.Lock()
-        """Lock that is held while an answer is carried out, so that a second answer to the question is refused."""
+        """Held while an answer is carried out, so that a second answer to the same question is refused."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
-        """Comparisons that may lead to another question, by the id of the job that checks the previous answer."""
+        """Comparisons with more differences to ask about. The key is the id of the job that checks the previous answer.
+        """
         jobs.on_start, jobs.on_end = self._job_began, self._job_ended
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a comparison, or all comparisons without an id. Return the ids of the cancelled comparisons."""
+        """Cancel the comparison with this id, or all comparisons if the id is None.
+
+        Return the ids of the cancelled comparisons.
+        """
         chosen = [each for each in self._all() if job_id in (None, each.id)]
         for each in chosen:
             self._waiting.pop(each.key, None)
@@ -109,7 +112,7 @@ class CrossChecks:
         return [each.id for each in chosen]
 
     def status(self) -> list[JSON]:
-        """Return the running comparison as it is sent to a client."""
+        """Return the running comparison as sent to clients."""
         if (running := self._running) is None:
             return []
         uri, qualname = running.key
@@ -128,13 +131,16 @@ class CrossChecks:
     # The course of a comparison
 
     def _job_began(self) -> None:
-        """Interrupt the comparison, because a job is more urgent."""
+        """Interrupt the comparison, because the new job is more urgent."""
         if (running := self._running) is not None:
             running.is_interrupted = True
             running.task.cancel()
 
     def _job_ended(self, job: Job) -> None:
-        """Compare the function that a job has inserted. If the job checked an answer, ask the next question."""
+        """Queue a comparison if the job inserted a function.
+
+        If the job checked the user's answer, ask the next question.
+        """
         ending, ended, checked = job.ending, job.ended, self._more.pop(job.id, None)
         if ending is None or ended is None or ending.outcome.status is not Status.VERIFIED:
             return
@@ -158,7 +164,7 @@ class CrossChecks:
             self._worker = asyncio.create_task(self._work(), name="adacoder cross-checks")
 
     async def _work(self) -> None:
-        """Make the waiting comparisons in turn. Each begins when no job is running."""
+        """Run the queued comparisons one after another, each while no job is running."""
         try:
             while self._waiting:
                 await self._jobs.idle(_PAUSE)
@@ -199,7 +205,7 @@ class CrossChecks:
             self._compared(comparison, outcome)
 
     def _compared(self, comparison: _CrossChecking, outcome: Outcome) -> None:
-        """Add the comparisons to the results and to the evidence. If the two programs differ, ask the user."""
+        """Store the result of a comparison. If the two programs differ, ask the user."""
         ended, checked = comparison.ended, outcome.cross_check
         answer = report.to_json(outcome, ended.folder, encoding_of(self._client.workspace))
         told = {"summary": ended.answer["summary"]}
@@ -214,9 +220,9 @@ class CrossChecks:
     # Questions
 
     def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
-        """Ask about the first difference that can become an example.
+        """Ask the user about the first difference that can become an example.
 
-        Ask nothing if the user wants no more questions, or if the limit for this function is reached.
+        Ask nothing if the user asked for no more questions, or if the limit for this function is reached.
         """
         uri, qualname = evidence.uri, evidence.qualname
         asked = self._asked.setdefault((uri, qualname), _Questions())
@@ -230,7 +236,7 @@ class CrossChecks:
                 self._client.begin(self.answered(revised, None))
 
     def asked(self, uri: Uri, qualname: str, call: str) -> Evidence:
-        """Return the evidence of a function with an open question about `call`.
+        """Return the evidence of the function with an open question about `call`.
 
         Raises:
             AdaCoderError: the question was answered, or the function has changed.
@@ -241,7 +247,7 @@ class CrossChecks:
         return found
 
     async def answered(self, evidence: Evidence, ruling: Ruling | None) -> None:
-        """Carry out the answer to a question. Without an answer, ask the user in a message."""
+        """Carry out the user's answer to a question. If `ruling` is None, first ask for the answer in a message."""
         try:
             if ruling is None:
                 ruling = await self._said(evidence)
@@ -265,9 +271,11 @@ class CrossChecks:
         return words.get(getattr(said, "title", ""))
 
     async def _carry_out(self, evidence: Evidence, ruling: Ruling) -> None:
-        """Add an example with the output that the user has chosen. Then check the function, or fix a wrong output.
+        """Add an example with the output that the user chose.
 
-        If the user wants no more questions about the function, only remove the question.
+        Then check the function, or fix it if its output is wrong.
+
+        If the answer is `NEVER`, add nothing and ask no more questions about the function.
 
         Raises:
             AdaCoderError: the example cannot be added.

@@ -1,8 +1,7 @@
-"""The end of a job, and the message about it.
+"""Describe to the user how a job ended.
 
-An editor may cut off a long line, so the message first describes the effect on the text, in at most 60 characters. If
-the result is kept, they say that as well. The evidence follows. Rounds, tokens and time are only in the log and in the
-journal.
+The message starts with the effect on the text, in at most 60 characters, because an editor may cut off a long line. The
+evidence follows. Rounds, tokens and time appear only in the log and in the journal.
 """
 
 from __future__ import annotations
@@ -20,25 +19,28 @@ class Ending:
 
     outcome: Outcome
     applied: bool = False
-    """True if the edit was made, or was sent to a client that never answers."""
+    """True if the edit was made, or was sent to a client that never confirms edits."""
     obstacle: str | None = None
-    """The clause after "Not inserted: " if an edit was not made, such as `'f' was edited meanwhile`."""
+    """The reason why an edit was not made, such as `'f' was edited meanwhile`.
+
+    The message puts it after "Not inserted: ".
+    """
     kept: bool = False
     """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to see the result before it is inserted. Then no warning says why it was not inserted."""
+    """True if the user asked to review the result first. Then it is no failure if the result was not inserted."""
     closed: str | None = None
-    """The name of the edited file if that file is not open."""
+    """Name of the edited file, if that file is not open in the editor."""
 
     @property
     def is_good(self) -> bool:
-        """True if the message needs no warning: the Outcome meets the request, and no edit failed."""
+        """True if the job reached its goal. Otherwise the message is a warning."""
         is_done = self.outcome.status is Status.VERIFIED or self._is_of_examples
         return is_done and (self.obstacle is None or self.is_wanted)
 
     @property
     def _is_of_examples(self) -> bool:
-        """True if the Outcome has suggested examples, which are never verified."""
+        """True if the Outcome suggests examples instead of code. Examples are never verified."""
         return self.outcome.candidate is None and bool(self.outcome.edits)
 
     @property
@@ -58,7 +60,7 @@ class Ending:
 
     @property
     def _next(self) -> str | None:
-        """The command for the function that the result calls for."""
+        """Name of the command that the message offers as the next step, if any."""
         outcome, target = self.outcome, self.outcome.target
         if self.applied or outcome.verdict is None or not target.is_function:
             return None

@@ -1,8 +1,7 @@
-"""A job: one request on one function, from its beginning to the edit in the editor.
+"""Run one request on one function, from the command to the edit in the editor.
 
-`JobWork` gets the Outcome, lets `decide` choose what happens to the result, and carries out the decision. The evidence
-for a candidate must hold for the text into which the candidate is inserted. So if the text has changed since the
-evaluation, the candidate is evaluated again.
+`JobWork` gets the Outcome, lets `decide` choose what happens to the result, and carries out the decision. A candidate
+is only inserted into a text in which it was evaluated. So after a change of the text, it is evaluated again.
 """
 
 from __future__ import annotations
@@ -64,7 +63,10 @@ _WRITES = frozenset({Mode.GENERATE, Mode.FIX, Mode.ANOTHER})
 
 
 class NotInsertedError(AdaCoderError):
-    """An edit was not made. The message is a clause with the reason, such as `'f' was edited meanwhile`."""
+    """An edit was not made.
+
+    The message is a clause that gives the reason, such as `'f' was edited meanwhile`.
+    """
 
 
 @dataclass(eq=False, kw_only=True)
@@ -79,13 +81,16 @@ class Activity:
     is_cancelled: bool = False
 
     def begin(self, is_cancelled: bool = False) -> None:
-        """Let the work begin, because the command was answered. If the command was cancelled, cancel the work."""
+        """Start the work, after the reply to the command was sent. With `is_cancelled`, cancel the work instead."""
         if is_cancelled:
             self.cancel()
         self.may_begin.set()
 
     def cancel(self) -> bool:
-        """Cancel the work and return True. Only the first call has an effect: a second would disturb the clean-up."""
+        """Cancel the work and return True.
+
+        Only the first call has an effect, because a second cancellation would interrupt the clean-up.
+        """
         if not self.is_cancelled:
             self.is_cancelled = True
             self.task.cancel()
@@ -103,38 +108,38 @@ class Job(Activity):
     apply: bool
     """True to make the edit in the editor."""
     announced: bool
-    """True if the job shows its progress and result. If False, a client or a batch waits for the job and shows both."""
+    """True if the job shows its own progress and result. False if its client or batch shows them."""
     token: types.ProgressToken | None = None
-    """The token under which the client wants progress, if its request has a token."""
+    """Token for progress notifications, if the client's request has one."""
     reply: str | None = None
-    """The text of the candidate to begin with, if the client sent a candidate."""
+    """Text of a candidate from the client. It is evaluated first."""
     start: Candidate | None = None
-    """The candidate to begin with, if AdaCoder itself chose a candidate."""
+    """Candidate that AdaCoder has chosen. It is evaluated first."""
     goal: str = ""
-    """Name of the failing test that must pass; empty if only the function matters."""
+    """Name of the failing test that the job must make pass. Empty if the job is not for a test."""
     wish: str | None = None
-    """The user's wish for the function; None for the latest wish for it."""
+    """The user's instructions for the function. If None, the latest instructions for this function apply."""
     relay: Callable[[str], None] | None = None
-    """Function that receives the progress if the job is part of a batch. The batch then shows the progress."""
+    """Callback for progress messages of a job in a batch. The batch shows them."""
     show: Callable[[str], None] = lambda message: None
-    """Function that shows the progress."""
+    """Callback that shows a progress message."""
     write: Callable[[OpenStep | Step | Waiting, str], None] = lambda event, message: None
-    """Function that shows the model's reply. It receives an event of the Journal, and the progress."""
+    """Callback that shows the model's growing reply. It receives a Journal event and the progress message."""
     round: int = 0
     most_rounds: int = 1
     trace: Callable[[str, str], None] = lambda message, details: None
-    """Function that traces a message and its details."""
+    """Callback that sends a message and its details to the client's trace."""
     moved: Callable[[], None] = lambda: None
-    """Function that is called at each new round."""
+    """Callback for the start of each round."""
     is_sent: bool = False
-    """True after the edit was sent and can no longer be recalled. False again if the editor refuses the edit."""
+    """True once the edit was sent and cannot be recalled. False again if the editor refuses it."""
     ending: Ending | None = None
     ended: EndedJob | None = None
-    """The entry for this job in `Results`."""
+    """The record of this job for `Results`, once the job has ended."""
 
     @property
     def title(self) -> str:
-        """Title of the progress that the user sees."""
+        """Title of the progress display."""
         doing = _DOING[self.work] if isinstance(self.work, Mode) else "inserting the result for"
         return f"AdaCoder: {doing} '{self.target.name}'"
 
@@ -145,21 +150,24 @@ class Job(Activity):
 
     @property
     def place(self) -> JSON:
-        """The parameter of a command for the function."""
+        """Parameters that name the function in a command."""
         return {"uri": self.snapshot.uri, "qualifiedName": self.target.qualname}
 
     @property
     def result_id(self) -> str:
-        """The id under which the result is kept: this job's own id, or the id of the job whose result is inserted."""
+        """Id of the result in `Results`.
+
+        A job that inserts a kept result uses the id of the earlier job.
+        """
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
     def tell(self, message: str) -> None:
-        """Show progress."""
+        """Show a progress message."""
         self.message = message
         self.show(message)
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of the Journal as progress. Trace the steps that have ended."""
+        """Show an event of the Journal as progress. Send ended steps to the client's trace."""
         self.tell(report.progress(event, self.most_rounds))
         self.write(event, self.message)
         if isinstance(event, Step):
@@ -169,7 +177,10 @@ class Job(Activity):
             self.moved()
 
     def cancel(self, *, even_if_sent: bool = False) -> bool:
-        """Cancel the job and return True. If the edit was already sent, only return False, unless `even_if_sent`."""
+        """Cancel the job and return True.
+
+        Once the edit was sent, do nothing and return False. `even_if_sent` cancels the job even then.
+        """
         return (even_if_sent or not self.is_sent) and super().cancel()
 
 
@@ -190,10 +201,10 @@ class JobWork:
         self.client = client
         self.results = results
         self.snapshot = job.snapshot
-        """The text for which the job's Outcome holds."""
+        """The text in which the job's Outcome was found."""
 
     async def run(self) -> dict[str, JSON]:
-        """Wait until the job may begin, run the job, and store its ending. Return the answer."""
+        """Run the job once `may_begin` is set. Return the answer for the client."""
         job, journal = self.job, Journal(self.job.listen)
         ending: Ending | None = None
         try:
@@ -202,7 +213,7 @@ class JobWork:
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
-            if ending is not None:  # the work was done, and only the progress display had to end
+            if ending is not None:  # the result is complete; only closing the progress display was interrupted
                 return self._end(ending)
             kept = self.results.kept(job.result_id) is not None
             self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
@@ -221,7 +232,7 @@ class JobWork:
 
     @asynccontextmanager
     async def _written(self) -> AsyncIterator[None]:
-        """Show the model's replies in the `with` block, if the client shows them."""
+        """In the `with` block, show the model's replies if the client can show them."""
         job = self.job
         if not self.client.habits.shows_writing or job.work not in _WRITES:
             yield
@@ -234,7 +245,7 @@ class JobWork:
             reply.end()
 
     def _end(self, ending: Ending) -> dict[str, JSON]:
-        """Store the ending of the job. Return the answer to `adacoder/run`."""
+        """Store how the job ended. Return the answer for the client."""
         job, snapshot = self.job, self.job.snapshot
         answer = report.to_json(ending.outcome, snapshot.folder, encoding_of(self.client.workspace))
         answer |= {
@@ -253,7 +264,7 @@ class JobWork:
         return answer
 
     async def _ending(self, journal: Journal) -> Ending:
-        """Get the job's Outcome, and insert or keep its result as `decide` says."""
+        """Get the Outcome of the job. Then insert or keep the result as `decide` says."""
         job = self.job
         self.service, self.settings = await self.client.service_for(job.snapshot)
         outcome = await self._outcome(journal)
@@ -269,7 +280,7 @@ class JobWork:
         return await self._carried_out(decision)
 
     async def _outcome(self, journal: Journal) -> Outcome:
-        """Return the Outcome of the request. For a kept result, return its Outcome in the current text."""
+        """Run the request. A kept result is only evaluated in the current text."""
         job, work = self.job, self.job.work
         if isinstance(work, KeptResult):
             return await self._outcome_of_kept(work)
@@ -287,18 +298,17 @@ class JobWork:
         return Outcome(Status.UNVERIFIED, target, "Read them before you keep them.", edits=kept.additions_in(target))
 
     async def _evaluated(self, candidate: Candidate, snapshot: Snapshot, target: Target) -> Outcome:
-        """Evaluate a candidate in a text. Return the Outcome."""
         journal = Journal(self.job.listen)
         task = Task(target, self.settings, snapshot.project, journal, candidate, goal=self.job.goal)
         return await self.service.recheck(task)
 
     async def _carried_out(self, decision: Decision) -> Ending:
-        """Keep, insert or drop the result. A result that cannot be inserted stays kept."""
+        """Carry out a decision. If the insertion fails, the result stays kept."""
         ending, result_id = decision.ending, self.job.result_id
         if decision.drops:
             self.results.drop(result_id)
         if decision.keeps is not None:
-            now = self.job.snapshot  # the file may have another name now
+            now = self.job.snapshot  # the file may have been renamed since the job began
             self.results.keep(replace(decision.keeps, uri=now.uri, path=now.path))
         if not decision.inserts:
             return ending
@@ -307,13 +317,13 @@ class JobWork:
         except NotInsertedError as why:
             return Ending(ending.outcome, obstacle=str(why), kept=self.results.kept(result_id) is not None)
         is_known = self.client.has("workspace.apply_edit")
-        if is_known:  # otherwise the client does not answer, so the edit may not have been made
+        if is_known:  # a client that never confirms edits may not have made the edit
             self.results.drop(result_id)
         closed = self.snapshot.path.name if self.snapshot.version is None else None
         return Ending(inserted, applied=True, kept=not is_known, closed=closed)
 
     async def _inserted(self, outcome: Outcome) -> Outcome:
-        """Let the editor make the edits of an Outcome. Return the Outcome for the text that was edited.
+        """Make the edits of an Outcome in the editor. Return the Outcome for the text that was edited.
 
         Raises:
             NotInsertedError: nothing was inserted, or the editor did not answer.
@@ -321,7 +331,7 @@ class JobWork:
         until = time.monotonic() + _TYPING
         while True:
             outcome = await self._brought_up_to_date(outcome, until)
-            self.job.is_sent = True  # no other task has run since the text was compared
+            self.job.is_sent = True  # There was no `await` since the text was compared, so no change is missed.
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
             except BaseException:
@@ -334,9 +344,9 @@ class JobWork:
                 raise NotInsertedError(why_not)
 
     async def _has_moved_on(self, until: float) -> bool:
-        """Return whether the client now has another text than the snapshot. Wait for another text until `until`.
+        """Wait until the client's text differs from the snapshot. Return False if it is unchanged at the time `until`.
 
-        eglot refuses an edit of an older version as soon as the user types, but reports the new text only at a pause.
+        eglot refuses an edit as soon as the user types, but reports the new text only when the typing pauses.
         """
         while (now := self._current()).version == self.snapshot.version and now.same_as(self.snapshot):
             if time.monotonic() > until:
@@ -346,7 +356,7 @@ class JobWork:
         return True
 
     async def _brought_up_to_date(self, outcome: Outcome, until: float) -> Outcome:
-        """Return the Outcome for the current text. Evaluate the candidate again if the text has changed."""
+        """Return the Outcome for the current text. After a change, evaluate the candidate again."""
         while True:
             await self._pause_in_typing(until)
             now = self._current()
@@ -357,7 +367,7 @@ class JobWork:
             self.snapshot = now
 
     async def _pause_in_typing(self, until: float) -> None:
-        """Wait until no text has changed for a moment, and until the client reads requests."""
+        """Wait until the user pauses typing and the client can read requests."""
         while (left := last_change(self.client.workspace) + _STILL - time.monotonic()) > 0:
             _require_time(until)
             self.job.tell(_AWAITING)
@@ -376,7 +386,7 @@ class JobWork:
         target = await aside(Snapshot.again, replace(now, overlays={}), replace(outcome.target, module=module))
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
-        if outcome.candidate is None:  # the Outcome has suggested examples, and only their place has changed
+        if outcome.candidate is None:  # examples were suggested, and only their position has changed
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return replace(outcome, target=target, edits=moved)
@@ -397,15 +407,14 @@ class JobWork:
 
 
 def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = None) -> Outcome:
-    """Return the Outcome of a job that was cancelled or failed."""
     return Outcome(status, job.target, reason, steps=journal.steps, rounds=journal.round, seconds=journal.seconds)
 
 
 async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
-    """Ask the client to make edits of a snapshot's text, as one undo step with the label `name`.
+    """Ask the client to edit a document as one undo step, labelled `name`. Return the reason for a refusal, else None.
 
-    Return None if the edits were made, else a clause with the reason. Some clients, such as eglot, refuse with an
-    error. Also return None if the client does not announce support for edits, because such a client never answers.
+    Some clients, such as eglot, refuse with an error. A client without support for edits never answers. For such a
+    client, also return None.
 
     Raises:
         NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
@@ -414,7 +423,7 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
     edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not client.has("workspace.apply_edit"):
-        # Some of these clients, such as ALE, still make the edit, but they never answer.
+        # Some of these clients, such as ALE, do make the edit, but they never answer.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
     try:
@@ -430,9 +439,9 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
 
 
 async def after_edit(client: Client, before: Snapshot) -> Snapshot:
-    """Wait until the client reports that it has edited the text of `before`. Return a new snapshot.
+    """Wait until the client reports the text after an edit. Return a snapshot of this text.
 
-    The wait ends after `_REPORTING` seconds, even without a report.
+    After `_REPORTING` seconds without a report, return the current text.
     """
     until = time.monotonic() + _REPORTING
     now = take(client.workspace, before.uri)
@@ -444,16 +453,16 @@ async def after_edit(client: Client, before: Snapshot) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision about the result of a job."""
+    """A decision on the result of a job: insert it, keep it, or drop it."""
 
     ending: Ending
-    """The ending of the job if nothing is inserted. Its Outcome has the edits to insert."""
+    """The end of the job if nothing is inserted. Its Outcome contains the edits to insert."""
     keeps: KeptResult | None = None
-    """The result to keep. A result to insert is also kept, until the editor has made the edit."""
+    """The result to keep. A result to insert is also kept, in case the insertion fails."""
     inserts: bool = False
     """True to insert the edits of the Outcome."""
     drops: bool = False
-    """True to drop the kept result that the job was asked to insert."""
+    """True to drop the kept result that the job should have inserted."""
 
 
 def decide(
@@ -499,10 +508,7 @@ def decide(
 
 
 def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
-    """Decide to insert a kept result, unless it ranks lower in the current text than when the user saw it.
-
-    `reach_of` defines the rank.
-    """
+    """Insert a kept result, unless the current text lowers its rank. See `reach_of`."""
     if kept.candidate is None:
         return Decision(Ending(outcome), kept, inserts=True)
     if outcome.status is Status.ERROR:
@@ -525,7 +531,7 @@ def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = F
 
 
 def _unproved(outcome: Outcome) -> str:
-    """Return the reason why AdaCoder does not insert this unverified or partial Outcome by itself."""
+    """Return the reason why an unverified or partial Outcome is not inserted."""
     name = _name(outcome)
     if outcome.candidate is None:
         return f"review the suggested examples for {name} first"

@@ -1,12 +1,10 @@
 """Run jobs in the background, at most one per function.
 
-A job can outlive the request that started it: a command is answered at once, and its job goes on. Only `adacoder/run`
-waits for its job. When the server ends, it cancels all jobs and waits until they have ended, so that no process keeps
-running.
+A command is answered at once, and its job goes on. Only `adacoder/run` waits for its job. When the server ends, it
+cancels all jobs and waits for their end, so that no process is left running.
 
-The user can look at a result that was not inserted, and then insert or discard it. Code actions offer these choices. If
-the client shows questions outside the text, a question offers them as well. If the user does not answer, the result
-stays kept.
+A result that was not inserted is kept. Code actions let the user view, insert or discard it. Some clients can also ask
+about it in a message. If the user does not answer, the result stays kept.
 """
 
 from __future__ import annotations
@@ -40,12 +38,12 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
 _ASKING = 3600.0
-"""Seconds to wait for the user's answer. Other work goes on meanwhile."""
+"""Seconds to wait for the user's answer. Other work continues during the wait."""
 _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
 class Jobs:
-    """All jobs of a server."""
+    """Start, cancel and list the jobs of a server."""
 
     def __init__(self, client: Client, results: Results, shown: Shown) -> None:
         self._client = client
@@ -55,9 +53,9 @@ class Jobs:
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self.on_start: Callable[[], None] = lambda: None
-        """Function that is called when a job starts."""
+        """Callback for the start of a job."""
         self.on_end: Callable[[Job], None] = lambda job: None
-        """Function that is called with each job that has ended, after its evidence was recorded."""
+        """Callback for the end of a job. Its evidence is already recorded."""
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
@@ -65,14 +63,14 @@ class Jobs:
         return [job for job in self._running.values() if job.snapshot.uri == uri]
 
     def moved(self, old: str, new: str) -> None:
-        """Let the jobs on functions in the file or folder `old` follow it to `new`."""
+        """Update the running jobs after the file or folder `old` was renamed to `new`."""
         for job in self._running.values():
             if (uri := renamed(job.snapshot.uri, old, new)) is not None:
                 path = path_of(self._client.workspace, uri) or job.snapshot.path
                 job.snapshot = replace(job.snapshot, uri=uri, path=path)
 
     def functions(self) -> list[tuple[Uri, Path, str]]:
-        """Return the document, its path and the text of each function with a running job or a kept result."""
+        """Return each function with a running job or a kept result, as (document, path, text)."""
         running = [(job.snapshot.uri, job.snapshot.path, job.target.source) for job in self._running.values()]
         return [*running, *((each.uri, each.path, each.source) for each in self._results.latest())]
 
@@ -96,7 +94,10 @@ class Jobs:
         return job
 
     async def result(self, job: Job) -> dict[str, JSON]:
-        """Wait for a job and return its answer. If the wait is cancelled, cancel the job and wait for its end."""
+        """Wait for a job and return its answer.
+
+        If the wait is cancelled, cancel the job and wait for its end.
+        """
         task: asyncio.Task[dict[str, JSON]] = job.task
         try:
             return await asyncio.shield(task)
@@ -105,22 +106,22 @@ class Jobs:
             await asyncio.wait({task})
             if task.cancelled():
                 raise
-            return task.result()  # the job could not be cancelled any more
+            return task.result()  # its edit was already sent
 
     def cancel(self, job_id: str | None) -> list[str]:
-        """Cancel a job, or all jobs without an id. Return the ids of the jobs that could still be cancelled."""
+        """Cancel the job with this id, or all jobs if the id is None. Return the ids of the cancelled jobs."""
         chosen = [job for job in self._running.values() if job_id in (None, job.id)]
         return [job.id for job in chosen if job.cancel()]
 
     def discard(self, result: KeptResult) -> None:
-        """Drop a kept result, and cancel its insertion if the edit was not sent yet."""
+        """Drop a kept result. Also cancel a job that is about to insert it."""
         self._results.drop(result.job_id)
         for job in self._running.values():
             if not isinstance(job.work, Mode) and job.result_id == result.job_id:
                 job.cancel()
 
     def status(self) -> list[JSON]:
-        """Return the running jobs in the form that clients receive, the oldest first."""
+        """Return the running jobs as sent to clients, the oldest first."""
         return [
             {
                 "jobId": job.id,
@@ -142,11 +143,11 @@ class Jobs:
                 return
 
     def stop(self) -> None:
-        """Refuse new jobs, and no longer report the ends of jobs."""
+        """Refuse new jobs, and send no more messages about jobs."""
         self._closing = True
 
     async def close(self) -> None:
-        """Refuse new jobs, cancel all running jobs, and wait until they have ended."""
+        """Refuse new jobs, cancel the running jobs, and wait for their end."""
         self.stop()
         jobs = list(self._running.values())
         for job in jobs:
@@ -157,7 +158,7 @@ class Jobs:
     # The course of a job
 
     def _ended(self, job: Job) -> None:
-        """Log the end of a job, report it to the user, and show the evidence."""
+        """Log the end of a job, tell the user, and show the evidence."""
         del self._running[job.id]
         if not self._running:
             self._is_idle.set()
@@ -165,9 +166,10 @@ class Jobs:
         if ending is not None and not self._closing:
             told = {str(text): text for text in (ending.message, report.summary(ending.outcome))}
             self._client.log(joined(" ", told.values()))
-            if job.announced:  # otherwise a client or a batch waits for the job
+            if job.announced:  # otherwise a client or a batch shows the result
                 self._tell(job, ending)
-            # The user cannot see a candidate that was discarded or that a client sent, so its evidence is not shown.
+            # A discarded candidate is not visible to the user, so its evidence is not shown. The same holds for a
+            # candidate from the client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
             self.on_end(job)
@@ -180,7 +182,10 @@ class Jobs:
     # Results that can still be inserted
 
     def _tell(self, job: Job, ending: Ending) -> None:
-        """Report the end of a job. If its result is kept, ask about the result, unless a question would disturb."""
+        """Show the final message.
+
+        If a result is kept, ask what to do with it in clients that show questions outside the text.
+        """
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             about = _about(job, result)
@@ -210,26 +215,25 @@ class Jobs:
             (await self.insert(result)).begin()
 
     async def insert(self, result: KeptResult, number: object = None) -> Job:
-        """Start a job that inserts a kept result. With `number`, the job inserts the candidate of this number instead.
+        """Start a job that inserts a kept result. With `number`, it inserts another candidate of the same job.
 
-        Candidates are numbered from 1 in the order of their evaluation. Any candidate that passes an example can be
-        inserted.
+        Candidates are numbered from 1 in the order of evaluation. The candidate must pass at least one example.
 
         Raises:
-            AdaCoderError: the candidate or the function does not exist, or the result does not fit the function or was
+            AdaCoderError: the candidate or the function does not exist, the result does not fit the function, or it was
                 discarded.
         """
         text = None if number is None else result.nth(number)
         snapshot, target = await self._placed(result)
-        self._results.demanded(result.job_id)  # it may have been discarded meanwhile
+        self._results.demanded(result.job_id)  # it may have been discarded during the wait
         if text is not None:
             candidate = await aside(read_reply, text, target)
-            # The candidate gets its own id, so inserting it neither replaces nor drops the job's kept result.
+            # With its own id, the candidate neither replaces nor drops the kept result of the job.
             result = replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
         return self.start(Job(result, snapshot, target, apply=True, announced=True))
 
     async def difference(self, result: KeptResult, *, shows: bool) -> dict[str, JSON]:
-        """Return the change that a kept result would make, as a unified diff and as the document's new text.
+        """Return the change that a kept result would make: a unified diff, and the new text of the document.
 
         With `shows`, open the diff in the editor.
 
@@ -246,7 +250,6 @@ class Jobs:
         return {"difference": diff, "newText": after, "textDocument": document, **result.json()}
 
     async def _placed(self, result: KeptResult) -> tuple[Snapshot, Target]:
-        """Return a snapshot of the current text, and the function for which the result was written."""
         snapshot = take(self._client.workspace, result.uri)
         return snapshot, await asyncio.to_thread(result.function_in, snapshot)
 
@@ -256,7 +259,7 @@ def _same_function(one: Job, other: Job) -> bool:
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
-    """Return data for clients about an ended job. `version` is the version of the text on which the job worked."""
+    """Return data that is sent to clients with the final message. `version` is that of the text before the job."""
     return {
         "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},

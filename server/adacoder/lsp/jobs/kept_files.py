@@ -1,8 +1,7 @@
-"""Store kept results on disk, so that they outlive the server.
+"""Store kept results on disk, so that they survive a restart of the server.
 
-Each result has its own file, in a folder that only this user can access. The contents of a file may be hostile, so
-AdaCoder ignores a file that this module would not have written. A restored result is unverified until its examples have
-run again, whatever its file says.
+Each result has its own file, in a folder that only this user can access. The files are not trusted: a file in any other
+form than this module writes is ignored. A restored result is unverified until its examples have run again.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ _MOST_EXAMPLES = 1_000_000
 
 
 class KeptFiles:
-    """The files of one workspace's kept results."""
+    """Files with the kept results of one workspace."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """`storage` is the client's storage folder for this workspace. Without it, use the user's state folder."""
+        """Use the client's `storage` folder for the workspace, else the user's state folder."""
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:
@@ -52,7 +51,7 @@ class KeptFiles:
             self._folder = PrivateFolder(_state(), "adacoder", "kept", key)
 
     def load(self) -> list[KeptResult]:
-        """Return the results, the oldest first. Remove the results whose source files do not exist any more."""
+        """Return the stored results, the oldest first. Delete results for source files that no longer exist."""
         found, damaged = list[KeptResult](), list[str]()
         for name in self._names()[-MOST_KEPT:]:
             try:
@@ -68,9 +67,9 @@ class KeptFiles:
         return found
 
     def save(self, result: KeptResult) -> None:
-        """Write a result, and remove the oldest results if there are too many.
+        """Write a result, and delete the oldest results above the limits.
 
-        A result for a document that is not a file stays in memory only. The document may not exist after a restart.
+        A result for an unsaved document stays in memory only, because the document may not exist after a restart.
         """
         if not is_file(result.uri):
             return
@@ -89,18 +88,18 @@ class KeptFiles:
             log.warning("The kept result is in memory only: %s", error)
 
     def remove(self, job_id: str) -> None:
-        """Remove the file of a result, if there is one."""
+        """Delete the file of a result, if it exists."""
         with suppress(OSError):
             self._folder.remove(_name(job_id))
 
     def clear(self) -> None:
-        """Remove all results."""
+        """Delete the files of all results."""
         with suppress(OSError):
             for name in self._names():
                 self._folder.remove(name)
 
     def _names(self) -> list[str]:
-        """Return the names of the files, the oldest first; none if other users can access the folder."""
+        """Return the file names, the oldest first, or none if other users can access the folder."""
         try:
             return [name for name in self._folder.sizes() if _NAME.fullmatch(name)]
         except OSError as error:
@@ -142,10 +141,10 @@ def _json(result: KeptResult) -> dict[str, JSON]:
 
 
 def _result(value: object, name: str) -> KeptResult:
-    """Return the result in the file `name`.
+    """Read the JSON `value` from the file `name`.
 
     Raises:
-        ValueError, KeyError, TypeError: `value` does not have the form that `_json` writes.
+        ValueError, KeyError, TypeError: `value` is not in the form that `_json` writes.
     """
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
@@ -197,7 +196,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     text = _of(value, str)
-    text.encode()  # raises ValueError for half of a surrogate pair
+    text.encode()  # raises ValueError for an unpaired surrogate
     return text
 
 
@@ -213,9 +212,9 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """Return whether two texts of a function differ, but only in the docstring.
+    """Return whether two texts of a function differ in the docstring and nowhere else.
 
-    AdaCoder inserts suggested examples without running them, so they must not change code.
+    Suggested examples are inserted without running them, so they must not change code.
     """
     one, other = map(_code, (before, after))
     return before != after and one is not None and one == other

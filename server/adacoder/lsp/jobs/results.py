@@ -1,11 +1,10 @@
-"""Store the latest ended jobs, and the kept results: results that can still be inserted.
+"""Store the latest ended jobs, and their results that can still be inserted (kept results).
 
-Other modules read everything about an ended job from here: its answer, its journal, its candidates and its kept result.
-Kept results have their own limit, because some of them come from earlier servers. After `restore`, kept results are
+Kept results have a limit of their own, because some come from an earlier run of the server. After `restore`, they are
 also written to files.
 
-A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. To insert
-the result, AdaCoder finds the function in the current text and evaluates the result there again.
+A kept result belongs to a function, which is identified by name and parameters. To insert the result, AdaCoder finds
+the function in the current text and evaluates the result there again.
 """
 
 from __future__ import annotations
@@ -33,32 +32,32 @@ _MOST_ENDED = 64
 """Maximum number of ended jobs."""
 _MOST_WISHES = 200
 _VERIFIED = 2
-"""The rank of a verified result; see `reach_of`."""
+"""Rank of a verified result. See `reach_of`."""
 _CANDIDATES = 4
-"""Maximum number of earlier candidates from which another candidate must differ."""
+"""Maximum number of earlier candidates from which a new candidate must differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndedJob:
-    """A job that has ended, with its Outcome."""
+    """Record of a job that has ended."""
 
     id: str
     uri: Uri
     mode: Mode | None
-    """The mode of the job; None if the job inserted the kept result of another job."""
+    """The mode of the job. None if the job inserted a kept result of another job."""
     outcome: Outcome
     folder: Path
     """The workspace folder of the job."""
     answer: Mapping[str, JSON]
-    """The answer to `adacoder/run`."""
+    """The answer that was sent for `adacoder/run`."""
 
     @property
     def candidate(self) -> Candidate | None:
-        """The candidate that the job wrote; None if the candidate could not be inserted."""
+        """The candidate that the job wrote, or None if it wrote none that can be inserted."""
         return self.outcome.candidate if self.outcome.edits and self.mode not in (None, Mode.CHECK) else None
 
     def markdown(self) -> str:
-        """Return the journal of the job as a document."""
+        """Return the job's journal as a Markdown document."""
         from adacoder.report.journal_document import journal
 
         return journal(self.outcome, self.folder)
@@ -66,33 +65,33 @@ class EndedJob:
 
 @dataclass(frozen=True, slots=True)
 class EndedBatch:
-    """A batch of jobs that has ended."""
+    """Record of a batch of jobs that has ended."""
 
     id: str
     answer: Mapping[str, JSON]
     jobs: tuple[EndedJob, ...]
-    """The ended jobs of the batch, in order."""
+    """The jobs in the order in which they ran."""
 
     def markdown(self) -> str:
-        """Return the journals of all jobs as one document."""
+        """Return the journals of all jobs as one Markdown document."""
         return "\n\n".join(job.markdown() for job in self.jobs)
 
 
 class ResultFiles(Protocol):
-    """Files in which kept results outlive the server."""
+    """Files in which kept results survive a restart."""
 
     def save(self, result: KeptResult) -> None:
-        """Write a result."""
+        """Write a kept result."""
 
     def remove(self, job_id: str) -> None:
-        """Remove the result of a job."""
+        """Remove the kept result of a job."""
 
 
 class Results:
-    """The results of one server's jobs. Other threads may read from this store."""
+    """Store for the results of a server. Other threads may read it."""
 
     def __init__(self, dropped: Callable[[str], None] = lambda job_id: None) -> None:
-        """`dropped` is called with the job id of each result that is no longer kept."""
+        """Call `dropped` with the job id of each result that is no longer kept."""
         self._dropped = dropped
         self._ended: dict[str, EndedJob | EndedBatch] = {}
         """Ended jobs and batches by id, the oldest first."""
@@ -100,15 +99,15 @@ class Results:
         """Kept results by the id of their job, the oldest first."""
         self._files: ResultFiles | None = None
         self._wishes: dict[tuple[Path, str], str] = {}
-        """The user's latest wishes, by file and function."""
+        """The latest instructions of the user for each function, by path and name."""
 
     # Ended jobs
 
     def end(self, ended: EndedJob | EndedBatch) -> None:
         """Store an ended job or batch. A batch replaces the previous batch.
 
-        If there are too many entries, forget the oldest job that inserted a kept result. Without such a job, forget
-        the oldest entry. The new entry is never forgotten.
+        If there are too many, remove the oldest job that inserted a kept result. Without such a job, remove the oldest
+        entry.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
@@ -118,16 +117,16 @@ class Results:
             del self._ended[next(insertions, next(iter(self._ended)))]
 
     def renew(self, ended: EndedJob) -> None:
-        """Replace the entry for a job, if it is still stored."""
+        """Replace the record of a job, if it is still stored."""
         if ended.id in self._ended:
             self._ended[ended.id] = ended
 
     def ended(self, job_id: str | None) -> EndedJob | EndedBatch | None:
-        """Return a job or a batch that has ended; None if it is not stored."""
+        """Return an ended job or batch, or None if it is not stored."""
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """Return the id of the last job on a document or function. Insertions of kept results do not count."""
+        """Return the id of the last job on a document or function, except jobs that inserted a kept result."""
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -135,7 +134,7 @@ class Results:
         return None
 
     def candidates(self, target: Target) -> tuple[Candidate, ...]:
-        """Return the latest candidates for `target` that have the same parameters. The latest candidate is the last."""
+        """Return the latest candidates for `target` with the same parameters, the latest last."""
         path, name = target.module.path, target.qualname
         kept = [each for each in self.latest() if (each.path, each.qualname) == (path, name)]
         found = [(each.signature, each.candidate) for each in reversed(kept)]
@@ -145,7 +144,10 @@ class Results:
         return tuple(reversed([*latest_first][:_CANDIDATES]))
 
     def wish(self, target: Target, wish: str | None) -> str:
-        """Return the user's latest wish for a function, which is `wish` unless that is None; empty if there is none."""
+        """Return the user's instructions for a function, or an empty string.
+
+        If `wish` is None, return the latest stored instructions. Otherwise store `wish` and return it.
+        """
         key = (target.module.path, target.qualname)
         latest = self._wishes.pop(key, "") if wish is None else wish
         if latest:
@@ -162,7 +164,7 @@ class Results:
     # Kept results
 
     def restore(self, files: ResultFiles, results: Sequence[KeptResult]) -> None:
-        """Keep the `results` that were read from `files`. From now on, store all kept results in `files`."""
+        """Keep `results`, which were read from `files`. From now on, write kept results to `files`."""
         found, self._kept = self._kept, {}
         for result in results:
             self.keep(result)
@@ -171,7 +173,7 @@ class Results:
             self.keep(result)
 
     def keep(self, result: KeptResult) -> None:
-        """Keep a result, and drop an older result that would write the same text into the same function."""
+        """Keep a result. It replaces an older result that would write the same text into the same function."""
         same = [each.job_id for each in self.of(result.uri) if each.equals(result)]
         for job_id in (*same, result.job_id):
             self.drop(job_id)
@@ -182,7 +184,7 @@ class Results:
             self.drop(next(iter(self._kept)))
 
     def kept(self, job_id: str | None) -> KeptResult | None:
-        """Return the kept result of a job; None if there is none."""
+        """Return the kept result of a job, or None."""
         return self._kept.get(job_id or "")
 
     def demanded(self, job_id: str | None) -> KeptResult:
@@ -206,7 +208,10 @@ class Results:
         return [*reversed(list(self._kept.values()))]
 
     def moved(self, old: str, new: str, path_of: Callable[[Uri], Path | None]) -> None:
-        """Let the kept results for the file or folder `old` follow it to `new`. `path_of` returns the new paths."""
+        """Update the kept results after the file or folder `old` was renamed to `new`.
+
+        `path_of` returns the path for a URI.
+        """
         for result in self.latest():
             if (uri := renamed(result.uri, old, new)) is not None:
                 self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri) or result.path)
@@ -214,7 +219,7 @@ class Results:
                     self._files.save(result)
 
     def drop(self, job_id: str) -> None:
-        """Stop keeping the result of a job."""
+        """Stop keeping the result of a job, and delete its file."""
         if self._kept.pop(job_id, None) is None:
             return
         if self._files is not None:
@@ -237,25 +242,25 @@ class KeptResult:
     qualname: str
     signature: str
     source: str
-    """The text of the function when the result was found."""
+    """Text of the function before the insertion."""
     written: str
-    """The text of the function after the insertion of the result."""
+    """Text of the function after the insertion."""
     candidate: Candidate | None
-    """The candidate; None if the result consists of examples for the docstring."""
+    """The code to insert. None if the result consists of examples for the docstring."""
     additions: tuple[Edit, ...]
-    """The edits that add examples to the docstring, with offsets in `source`."""
+    """Edits inside the function. Offsets count from the start of `source`."""
     score: str
-    """The evidence in a few words, such as `2/2 examples` or `unverified`."""
+    """Short score, such as `2/2 examples` or `unverified`."""
     reach: tuple[int, ...]
-    """The rank of the result when the user saw it; see `reach_of`."""
+    """Rank of the result when the user saw it. See `reach_of`."""
     evaluated: tuple[str, ...] = ()
-    """The texts of all candidates that the job evaluated, in order. A repeated candidate appears again."""
+    """The texts of all candidates that the job evaluated, in order, with repetitions."""
     module: int | None = None
-    """The hash of the module's text when the result was found. None for the result of an earlier server."""
+    """Hash of the module's text when the result was found. None if the result was read from a file."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
-        """Return the result of an Outcome; None if the Outcome has no edits to insert."""
+        """Return the result of an Outcome, or None if it has no edits to insert."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -283,34 +288,34 @@ class KeptResult:
 
     @property
     def name(self) -> str:
-        """The function's own name."""
+        """Name of the function without its class."""
         return self.qualname.rpartition(".")[2]
 
     @property
     def kind(self) -> str:
-        """The kind of the result in a word."""
+        """`result` for code, `examples` for examples."""
         return "result" if self.candidate else "examples"
 
     @property
     def what(self) -> str:
-        """Short description of the result, for titles and file names."""
+        """Short description for titles and file names."""
         return f"AdaCoder's {self.kind} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """Return a description of the result for clients."""
+        """Return a description for clients."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
     def title(self) -> str:
-        """Description of the result and its evidence."""
+        """Short description with the score."""
         return f"{self.what} ({self.score})"
 
     def is_verified_in(self, text: str) -> bool:
-        """Return whether this server has verified the result in a module with this text, blank lines aside."""
+        """Return whether this server verified the result in a module with this text. Blank lines may differ."""
         return self.candidate is not None and self.reach == (_VERIFIED,) and self.module == _without_blank_lines(text)
 
     def fits(self, target: Target) -> bool:
-        """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
+        """Return whether the result can be inserted into `target` and is not there yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:
@@ -318,7 +323,7 @@ class KeptResult:
         return same_parameters(self.signature, target.signature)
 
     def function_in(self, snapshot: Snapshot) -> Target:
-        """Return the function of this result in the text of a snapshot.
+        """Find the function of this result in a snapshot.
 
         Raises:
             AdaCoderError: the function does not exist, or the result does not fit the function.
@@ -329,18 +334,18 @@ class KeptResult:
         return target
 
     def edits_in(self, target: Target) -> tuple[Edit, ...]:
-        """Return the edits that insert the result into the function `target`, without running it."""
+        """Return the edits that insert the result into `target`."""
         from adacoder.source.splice import splice
 
         return self.additions_in(target) if self.candidate is None else splice(target, self.candidate).edits
 
     def additions_in(self, target: Target) -> tuple[Edit, ...]:
-        """Return the edits that add the examples to the docstring of `target`."""
+        """Return the edits that add the suggested examples to the docstring of `target`."""
         start = target.definition.start
         return tuple(Edit(start + each.start, start + each.end, each.text) for each in self.additions)
 
     def nth(self, number: object) -> str:
-        """Return the text of a candidate by its number. Candidates are numbered from 1, in the order of evaluation.
+        """Return the text of a candidate by its number. Candidates are numbered from 1 in the order of evaluation.
 
         Raises:
             AdaCoderError: the candidate does not exist.
@@ -359,26 +364,25 @@ class KeptResult:
 
 
 def _without_blank_lines(text: str) -> int:
-    """Return the hash of the lines of a text that are not blank."""
     return hash(tuple(filter(str.strip, text.splitlines())))
 
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
-    """Return the edits that insert an Outcome's candidate, even if only some examples passed."""
+    """Return the edits that insert the candidate of an Outcome, even if only some examples passed."""
     if outcome.status is Status.PARTIAL and outcome.verdict is not None:
         return outcome.verdict.edits
     return outcome.edits
 
 
 def read_reply(text: str, target: Target) -> Candidate:
-    """Return the candidate in a text, such as a model's reply or a text that a client sent."""
+    """Read a candidate from text, such as a reply of a model or code from a client."""
     from adacoder.service import from_reply
 
     return from_reply(text, target)
 
 
 def score_of(outcome: Outcome) -> str:
-    """Return the evidence in a few words, such as `2/3 examples`, for titles and messages."""
+    """Return a short score for titles and messages, such as `2/3 examples`."""
     if outcome.candidate is None:
         return "not reviewed"
     is_told = outcome.status in (Status.VERIFIED, Status.PARTIAL)
@@ -386,10 +390,10 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Return the rank of an Outcome. A higher rank is better.
+    """Return the rank of an Outcome as a tuple. A higher tuple is better.
 
-    A verified Outcome ranks above an unverified Outcome, and any partial Outcome below both. Among partial Outcomes,
-    more passed examples rank higher.
+    Verified ranks above unverified, and unverified above partial. Among partial Outcomes, more passed examples rank
+    higher.
     """
     if outcome.status is Status.PARTIAL:
         return (0, outcome.passed)

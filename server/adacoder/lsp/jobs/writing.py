@@ -1,4 +1,4 @@
-"""Show a model's reply in the editor while it grows. This never changes the text of a document."""
+"""Show the last lines of a model's reply in the editor while the model writes. The document is not changed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 _PAUSE = 0.08
 """Minimum seconds between two notifications while a reply grows."""
 _TAIL = 4000
-"""Maximum number of characters at the end of a reply that are read."""
+"""Number of characters at the end of a reply that are read."""
 _LINES = 40
 """Maximum number of lines in a notification."""
 
 
 class LiveReply:
-    """Sends the last lines of a growing reply to a client that shows them next to the function."""
+    """Sends the end of a growing reply to a client that shows it next to the function."""
 
     def __init__(self, client: Client, job_id: str, snapshot: Snapshot, target: Target) -> None:
-        """Call this in a thread, because it reads the whole text of the function's file."""
+        """Compute the position of the function. Call this in a thread, because it reads the whole file's text."""
         lines = Lines(target.text)
         ends = target.definition.start, target.docstring_span.end
         first, last = (lines.line_at(offset) - target.module.first_line for offset in ends)
@@ -37,11 +37,11 @@ class LiveReply:
         self._place = {"jobId": job_id, **place}
         self._text = self._message = ""
         self._sent = 0.0
-        """The time of the last notification."""
+        """Time of the last notification."""
         self._later: asyncio.TimerHandle | None = None
 
     def listen(self, event: OpenStep | Step | Waiting, message: str) -> None:
-        """Handle an event of the Journal. `message` describes it."""
+        """Handle an event of the Journal. `message` is the progress message for it."""
         self._message = message
         if isinstance(event, OpenStep):
             self._text = event.text or self._text
@@ -50,7 +50,7 @@ class LiveReply:
                 self._later = asyncio.get_running_loop().call_later(max(wait, 0), self._send)
 
     def end(self) -> None:
-        """Tell the client that the reply need not be shown any more."""
+        """Tell the client to remove the displayed reply."""
         if self._later is not None:
             self._later.cancel()
         self._notify(ended=True)

@@ -1,8 +1,7 @@
-"""Code actions for the function under the cursor, and for pages.
+"""Offer code actions for the function under the cursor, and for pages of documentation.
 
-Editors ask for actions at every movement of the cursor, so this module only reads the text, and starts nothing. An
-action has a command and never an edit. An editor could get an edit through `codeAction/resolve`, but no editor waits
-there until a function is written.
+Editors request actions at every movement of the cursor, so this module only reads the text. An action contains a
+command instead of an edit, because no editor waits for an edit until a model has written a function.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from adacoder.report.differences import answers
 from adacoder.source.notebook import alone
 
 _LOOKED_THROUGH = 20_000
-"""Maximum length of a text that is parsed at every movement of the cursor. Parsing such a text takes up to 10 ms."""
+"""Maximum length of a text that is parsed for each request. Parsing takes up to 10 ms."""
 
 
 _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
@@ -32,36 +31,36 @@ _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """Facts about a file's functions that the text of the file does not show."""
+    """Facts about the functions of a file that the text of the file does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
-    """The ids of running jobs, by the qualified names of their functions."""
+    """Ids of running jobs, by qualified name of the function."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """Function that returns the id of the last job on a function, given the function's qualified name."""
+    """Function that returns the id of the last job on a function, given its qualified name."""
     failing: frozenset[str] = frozenset()
-    """The qualified names of functions whose examples are known to fail on the current text."""
+    """Qualified names of the functions that fail their examples in the current text."""
     asking: Mapping[str, Evidence] = field(default_factory=dict)
-    """The evidence with open questions, by the qualified names of their functions."""
+    """Evidence with an open question, by qualified name of the function."""
     earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
     """Function that returns the earlier candidates for a target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An action, before it is adapted to the client's capabilities."""
+    """An action, before its conversion for the client."""
 
     kind: str
     title: str
     command: str
     obstacle: str | None = None
-    """The reason why the action is unavailable here; None if it is available."""
+    """The reason why the action is unavailable, or None."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
-    """The diagnostics that the action can resolve."""
+    """The diagnostics that the action resolves."""
     arguments: Mapping[str, JSON] | None = None
-    """The arguments of the command. If None, the command gets the place of the function."""
+    """The arguments of the command. If None, they identify the function at the cursor."""
     is_urgent: bool = False
-    """True if the action should make the editor show a light bulb."""
+    """True if the editor should show a light bulb for the action."""
 
 
 def code_actions(
@@ -71,14 +70,15 @@ def code_actions(
     client: types.ClientCapabilities,
     state: FileState | None = None,
 ) -> list[types.CodeAction | types.Command]:
-    """Return the actions for the function around `line`, or for a page.
+    """Return the actions for the function at `line`, or for a page of documentation.
 
-    The action that the user most likely needs is the first.
+    The most useful action is the first.
 
-    If the editor asks without a request from the user, only urgent actions are returned, because the editor shows a
-    light bulb for them. Urgent actions generate a stub, fix a function that is known to fail, answer a question, or
-    concern a running job or a kept result. Unavailable actions are returned only if the client asked for their kind and
-    can show the reason.
+    If the editor asks without a request from the user, only urgent actions are returned: the editor shows a light bulb
+    for them.
+
+    Urgent actions generate a stub, fix a failing function, answer a question, or concern a running job or a kept
+    result. An unavailable action is returned only if the client asked for its kind and can show the reason.
     """
     state = state or FileState()
     target, obstacle = (None, None) if is_page(snapshot.path) else _function_around(snapshot, line)
@@ -91,7 +91,7 @@ def code_actions(
     elif target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
-        offers = [*_of_state(target, state), *_journal(target, state)]  # no second job may start on this function
+        offers = [*_of_state(target, state), *_journal(target, state)]  # only one job may work on a function
     else:
         offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(snapshot, target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
@@ -102,10 +102,9 @@ def code_actions(
 def explained(
     params: types.CodeActionParams, reason: str, client: types.ClientCapabilities
 ) -> list[types.CodeAction | types.Command]:
-    """Return the actions for a document of which no snapshot can be taken.
+    """Explain why a document has no actions: return one action whose title is the reason.
 
-    The title of the only action is the reason. An editor that asks for a kind of actions also shows unavailable
-    actions, so there the actions are unavailable for this reason.
+    If the editor can show unavailable actions, return the usual actions as unavailable, with the reason.
     """
     title = Offer(GENERATE_KIND, f"AdaCoder: {reason}", COMMAND + "generate")
     is_shown = params.context.only and _shows_obstacles(client)
@@ -119,7 +118,7 @@ def _chosen(
     client: types.ClientCapabilities,
     here: Mapping[str, JSON],
 ) -> list[types.CodeAction | types.Command]:
-    """Return the actions among `offers` that the client asks for. `here` are the arguments if an offer has none."""
+    """Return the requested actions. An offer without arguments gets the arguments `here`."""
     is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and _shows_obstacles(client)):
@@ -132,7 +131,7 @@ def _shows_obstacles(client: types.ClientCapabilities) -> bool:
 
 
 def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the actions for a page. They only concern its examples, even if a fence has a function."""
+    """Return the actions for a page of documentation, which concern only its examples."""
     from adacoder.source.pages import may_have_examples
 
     name = snapshot.path.name
@@ -146,7 +145,7 @@ def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: Fi
 
 
 def _of_state(target: Target, state: FileState) -> list[Offer]:
-    """Return the actions for the function's running job and its kept results."""
+    """Return the actions to cancel a running job, and to view, insert or discard kept results."""
     offers: list[Offer] = []
     if (job_id := state.running.get(target.qualname)) is not None:
         offers.append(_about_job(f"AdaCoder: cancel '{target.name}'", "cancel", job_id))
@@ -162,7 +161,7 @@ def _of_state(target: Target, state: FileState) -> list[Offer]:
 
 
 def _answers(target: Target, asked: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return an action for each answer to the question about the function."""
+    """Return an action for each answer to the function's open question."""
     evidence = state.asking.get(target.qualname)
     if evidence is None or evidence.question is None:
         return []
@@ -185,13 +184,13 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
 
 
 def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the actions that generate and fix the function. The action that the user likely needs is the first."""
+    """Return the actions to generate and to fix the function. The more useful action is the first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
         command = COMMAND + ("generate" if target.is_stub else "fix")
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
-        # Only evidence on the current text shows its outputs. Otherwise a candidate has failed.
+        # Do not offer to write the outputs of a candidate that was not inserted.
         shown = failed if target.qualname in state.failing else ()
         return [fix, generate, *_accepting(snapshot, shown), *_clearing(target.name, failed)]
     unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
@@ -206,7 +205,7 @@ def _clearing(name: str, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
 
 
 def _accepting(snapshot: Snapshot, failed: Sequence[types.Diagnostic]) -> list[Offer]:
-    """Return an action for each output that differs, which writes the actual output into the text."""
+    """Return an action for each wrong output, which replaces the expected output by the actual output."""
     return [
         Offer(
             FIX_KIND,
@@ -234,7 +233,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
-    """Return further actions, which are offered only if the user asks for actions."""
+    """Return the actions that are less often needed. They never cause a light bulb."""
     offers: list[Offer] = []
     if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
@@ -250,7 +249,10 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
 
 
 def _needs_stubs(target: Target) -> bool:
-    """Return whether `target` is one of several stubs, or uses a stub. A long text is not parsed, and may have some."""
+    """Return whether to offer generating all stubs: `target` is one of several stubs, or uses a stub.
+
+    A long text is not parsed. Then the offer is made for every stub.
+    """
     target = alone(target)
     if len(target.text) > _LOOKED_THROUGH:
         return target.is_stub
@@ -261,7 +263,7 @@ def _needs_stubs(target: Target) -> bool:
 
 
 def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
-    """Return the action that writes a docstring skeleton, if the function has no docstring."""
+    """Return the action that writes the skeleton of a missing docstring."""
     from adacoder.source.locate import undocumented
 
     found = undocumented(snapshot.code, snapshot.path, line=line)
@@ -272,7 +274,7 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
 
 
 def _testing(snapshot: Snapshot, line: int) -> list[Offer]:
-    """Return the action that makes a test of the project pass, in a file with tests."""
+    """Return the action that makes the test at `line` pass."""
     from adacoder.source.locate import test_at
 
     test = test_at(snapshot.text, line) if is_test_file(snapshot.path) else None
@@ -290,7 +292,7 @@ def _impossible(obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Return whether `only`, the kinds that a client asks for, includes `kind`. Kind `a` includes `a.b`."""
+    """Return whether a client that asks for the kinds `only` wants `kind`. A kind `a` includes `a.b`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -299,7 +301,7 @@ def _text(kind: str) -> str:
 
 
 def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
-    """Return the function around `line`, or the reason why there is none."""
+    """Return the function at `line`, or the reason why there is none."""
     try:
         return snapshot.find(line=line), None
     except TargetError as error:
@@ -318,7 +320,7 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 def _in_terms_of(
     client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
 ) -> types.CodeAction | types.Command:
-    """Convert an offer to a code action, or to a command if the client supports only commands."""
+    """Convert an offer to a code action, or to a command for clients that do not support code actions."""
     command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command

@@ -1,8 +1,7 @@
 """Offer kept results as inline completions, which editors show as grey text at the cursor.
 
-An inline completion replaces a part of one line. So AdaCoder offers a result only if it changes one place of the text,
-on the line of the cursor or, below a docstring, on the blank line after it. A result that also adds an import is
-offered by actions and lenses alone.
+An inline completion can replace only a part of one line. So a result is offered only if it is a single edit at the
+cursor's line. Other results, such as a result that adds an import, are offered by actions and lenses.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ def completions(
 ) -> list[types.InlineCompletionItem]:
     """Return the inline completions at the cursor, the latest result first.
 
-    Only a result that this server verified for the module's current text is offered. When the user accepts it, its
-    command runs the examples on the new text. The command changes nothing, because the user may have typed since.
+    Only a result that was verified for exactly this text of the module is offered. Accepting it also checks the new
+    text, because the user may have typed in the meantime.
     """
     lines = Lines(snapshot.text)
     cursor = offset_at(lines, at.line, at.character, encoding)
@@ -43,15 +42,18 @@ def completions(
 
 
 def _is_near(result: KeptResult, cursor: int, lines: Lines) -> bool:
-    """Return whether the cursor can be in the function of a result, or on the line below it. No text is parsed."""
+    """Return whether the cursor may be in the function of a result, or on the line below.
+
+    This is a fast check without parsing.
+    """
     start = lines.text.rfind(result.source, 0, cursor + len(result.source))
     return start >= 0 and lines.line_at(cursor) <= lines.line_at(start + len(result.source)) + 1
 
 
 def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines) -> Iterator[Edit]:
-    """Yield the edit that inserts a result, if an edit around the cursor in its line does the same.
+    """Yield the edit that inserts the result, if a single edit at the cursor can do so.
 
-    A body with invisible characters is left to the lens, whose preview shows them.
+    A result with invisible characters is skipped. The preview of its lens makes these characters visible.
     """
     try:
         target = result.function_in(snapshot)
@@ -72,5 +74,5 @@ def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines
         start, end = lines.starts[line], lines.end(line)
         terminator, body = text[edit.end : start], edit.text.lstrip("\r\n")
         if body != edit.text and not (terminator + text[start:end]).strip():
-            # An empty line was there before the user came, and stays. An indented line is the beginning of the body.
+            # An empty line existed before and is kept. On an indented line, the user has begun to write the body.
             yield Edit(start, end, body if start < end else body + terminator)

@@ -1,8 +1,8 @@
-"""Diagnostics for failed examples, each at the line of the example.
+"""Create diagnostics for failed examples, at the lines of the examples.
 
-Other diagnostics ask which of two outputs is right. If the setting `unreachedHints` is on, hints mark the lines that no
-example reached. Diagnostics are sent again only when the evidence of a document changes. In between, clients move the
-diagnostics with their lines.
+Further diagnostics ask which of two outputs is right. With the setting `unreachedHints`, hints mark the lines that no
+example reached. Diagnostics are sent only when the evidence changes, because clients move them together with their
+lines.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 SOURCE = "adacoder"
 UNREACHED = "unreached"
-"""The code of a diagnostic for a line that no example reached."""
+"""Code of a diagnostic for a line that no example reached."""
 DIFFERS = "differs"
-"""The code of a diagnostic that asks which output is right. All other codes are values of FailureKind."""
+"""Code of a diagnostic that asks which output is right. All other codes are values of FailureKind."""
 
 
 def diagnostics(
     evidence: Iterable[Placed], lines: Sequence[str], encoding: PositionEncoding, *, unreached: bool
 ) -> Iterator[types.Diagnostic]:
-    """Yield the diagnostics for `evidence`, which must hold for the current text.
+    """Yield the diagnostics for evidence about the current text.
 
-    A failure of the whole module is included only once.
+    A failure that concerns the whole module is reported only once.
     """
     told: set[str] = set()
     for placed in evidence:
@@ -54,7 +54,7 @@ def diagnostics(
 
 @dataclass(frozen=True, slots=True)
 class _Unconverted:
-    """A diagnostic before its place is converted to the client's units."""
+    """A diagnostic whose position is not yet converted to the client's encoding."""
 
     first: int
     last: int
@@ -64,7 +64,7 @@ class _Unconverted:
     example: ExampleResult | None = None
 
     def data(self, evidence: Evidence) -> dict[str, Any]:
-        """Return the details of the diagnostic that clients can use, as JSON."""
+        """Return the details of the diagnostic for clients, as JSON."""
         data: dict[str, Any] = {"qualifiedName": evidence.qualname, "ofCandidate": not evidence.is_of_text}
         if self.code == DIFFERS and evidence.question is not None:
             asked = evidence.question
@@ -82,7 +82,7 @@ class _Unconverted:
 def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Unconverted]:
     evidence, failure = placed.evidence, placed.evidence.failure
     severities = types.DiagnosticSeverity
-    severity = severities.Error if evidence.is_of_text else severities.Information  # a candidate is not in the file
+    severity = severities.Error if evidence.is_of_text else severities.Information  # the failed code is not in the file
     whose = "" if evidence.is_of_text else "AdaCoder's best attempt, which is not inserted: "
     for result in evidence.failing:
         is_first = failure is not None and failure.example == result.example
@@ -106,7 +106,10 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last line of an example's statement. If it is not in `lines`, return the header line."""
+    """Return the first and the last line of an example.
+
+    If the example is not there any more, return the line of the `def`.
+    """
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

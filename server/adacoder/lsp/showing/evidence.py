@@ -1,12 +1,9 @@
-"""Store the latest evidence of each function: the results of its examples, and the text on which they ran.
+"""Store the latest evidence for each function: the results of its examples, and the text on which they ran.
 
-All displays of evidence read from here. Evidence belongs to a function's own text. When a document changes, this module
-only counts and compares lines. Lines are enough to find out where the function is now, and whether its text has
-changed. If an earlier text comes back, for example by an undo, its evidence holds again.
+All displays read the evidence from here. When a document changes, this module compares lines to find each function and
+to see if its text is the same. If an earlier text returns, for example by an undo, its evidence is valid again.
 
-Evidence is not stored in `Results`, because it describes a text and not the end of a job. Checks on save and test
-explorers find evidence without a job. Evidence can exist longer than the result of its job, and a change of the text
-can end it.
+This store is separate from `Results`, because a check on save has evidence without a job.
 """
 
 from __future__ import annotations
@@ -43,56 +40,56 @@ if TYPE_CHECKING:
     from adacoder.lsp.snapshot import Uri
 
 _MOST = 5_000
-"""Maximum number of functions with evidence. The oldest evidence is forgotten first."""
+"""Maximum number of functions with evidence. The oldest evidence is dropped first."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
 _FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
-"""An Outcome with such a status counts as evidence if it has a Verdict."""
+"""Statuses that count as evidence, if the Outcome has a Verdict."""
 _LINE_END = "\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The result of a run of a function's examples."""
+    """Result of running the examples of one function."""
 
     uri: Uri
     """URI of the document."""
     qualname: str
     status: Status
     summary: str
-    """The Outcome in one line."""
+    """One line that describes the Outcome."""
     passed: int
     total: int
     verdict: Verdict
     answer: Mapping[str, JSON]
-    """The Outcome as `--json` prints it."""
+    """The Outcome in the form of `--json`."""
     examples: tuple[Mapping[str, JSON], ...]
-    """The results of the function's examples, in order, as `example_results` returns them."""
+    """One result for each example, in the form of `example_results`."""
     lines: tuple[str, ...]
-    """The lines of the function in the document, without terminators."""
+    """The function's lines in the document, without line ends."""
     text: int
-    """Hash of the document's whole text at the time of the run."""
+    """Hash of the whole document at the time of the run."""
     is_of_text: bool
-    """True if the examples ran on exactly this text. False if they ran on a candidate that is not in the document."""
+    """True if the examples ran on the text in the document. False if they ran on a candidate that is not there."""
     job_id: str | None
     """Id of the job whose result the evidence describes."""
     first: int
-    """First line of the function at the time of the run."""
+    """0-based first line of the function in the document, at the time of the run."""
     examples_from: int
-    """First line of the function in the module's text, to which the line numbers of its examples refer."""
+    """First line of the function in the module. The line numbers of its examples count from the same start."""
     header: int
-    """Number of lines before the function's `def`, such as lines of decorators."""
+    """Number of lines above the `def`, such as decorators."""
     at: float
-    """Time of the run, from `time.time()`."""
+    """Time of the run, as from `time.time()`."""
     behaviour: BehaviourDiff | None = None
-    """The comparison with the previous version of the function, if the function was compared."""
+    """The comparison with the previous version of the function, if there was one."""
     cross_check: CrossCheck | None = None
-    """The comparison with a second program, if the function was compared."""
+    """The comparison with a second program, if there was one."""
     question: Difference | None = None
-    """The difference in `cross_check` about which the user is asked."""
+    """The open question about a different output of the second program, if there is one."""
 
     @property
     def tests(self) -> tuple[int, int]:
-        """The number of the project's tests that passed, and the number that count."""
+        """The number of passed tests of the project, and the number of tests that count."""
         return self.verdict.tests_score
 
     @property
@@ -102,12 +99,12 @@ class Evidence:
 
     @property
     def failure(self) -> Failure | None:
-        """The first failure."""
+        """The first failure, or None."""
         return self.verdict.failure if self.failed else None
 
     @property
     def failing(self) -> tuple[ExampleResult, ...]:
-        """The results of the failed examples. If an example caused the first failure, its result is always included."""
+        """Results of the failed examples, always including the example that caused the first failure."""
         if (failure := self.failure) is None:
             return ()
         found = [
@@ -127,24 +124,24 @@ class Evidence:
         return max(time.time() - self.at, 0.0)
 
     def is_about(self, source: str) -> bool:
-        """Return whether this evidence is for the function text `source`."""
+        """Return whether the examples ran on exactly the function text `source`."""
         return self.is_of_text and self.lines == _cut(source)
 
     @property
     def coverage(self) -> Coverage | None:
-        """Coverage of exactly this text; None if the examples ran on a candidate."""
+        """Coverage of the text in the document. None if the examples ran on a candidate."""
         return self.verdict.coverage if self.is_of_text else None
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Evidence and the place of its function in the current text."""
+    """Evidence, and the position of its function in the current text."""
 
     evidence: Evidence
     first: int
-    """0-based first line of the function, including its decorators."""
+    """0-based first line of the function, including decorators."""
     holds: bool
-    """True if the function still has the text to which the evidence belongs."""
+    """True if the text of the function is unchanged since the run."""
 
     @property
     def last(self) -> int:
@@ -153,20 +150,20 @@ class Placed:
 
     @property
     def header(self) -> int:
-        """The line of the function's `def`, below its decorators."""
+        """Line of the function's `def`."""
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:
-        """Return the current line of an example, given the `line` of its Example."""
+        """Return the current line of an example, from the `line` of its Example."""
         return self.first + line - self.evidence.examples_from
 
     def line_of_code(self, number: int) -> int:
-        """Return the current 0-based line of code, given its number in the coverage."""
+        """Return the current 0-based line of code. `number` is the line number in the coverage."""
         return self.first + number - 1 - self.evidence.first
 
 
 def example_results(outcome: Outcome) -> tuple[dict[str, JSON], ...]:
-    """Return the `state`, `got`, `error` and `hint` of each example of the target.
+    """Return the `state`, `got`, `error` and `hint` of each example.
 
     The state is `passed`, `failed`, `skipped`, or `unknown` if the example did not run. An example that did not end is
     `failed`.
@@ -195,19 +192,19 @@ def _state(example: Example, result: ExampleResult | None) -> str:
 def evidence_of(
     uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """Return the evidence in an Outcome; None if the Outcome has no evidence.
+    """Return the evidence in an Outcome, or None.
 
     Args:
         uri: the document.
-        outcome: the Outcome of a request. Its target contains the text to which it applies.
-        answer: the Outcome as `--json` prints it.
+        outcome: the Outcome of a request. Its target has the text on which the request worked.
+        answer: the Outcome in the form of `--json`.
         is_inserted: True if the edits of the Outcome were made.
-        job_id: the id of the job that had this Outcome.
+        job_id: the id of the job.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
     if outcome.status is Status.FAILED and outcome.verdict.failure is None:
-        return None  # the function's code passes, and only the search for another candidate failed
+        return None  # the code passes, and only the search for a further candidate failed
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -235,7 +232,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """Return the text after the edits, and the start and the end of the function in this text."""
+    """Return the text after the edits, and the start and end of the function in it."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -245,25 +242,25 @@ def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
 
 
 class EvidenceRoom:
-    """The store of the latest evidence of each function, for all documents of the client."""
+    """Stores the latest evidence for each function in all documents."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
-        """`changed` is called with the URI of a document after the evidence that holds for its text has changed."""
+        """Call `changed` with the URI of a document after its valid evidence has changed."""
         self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
-        """Evidence by document and qualified name, in the order in which it was recorded."""
+        """Evidence by document and qualified name, the oldest first."""
         self._by_uri: dict[Uri, dict[str, Placed]] = {}
 
     def of(self, uri: Uri) -> list[Placed]:
-        """Return all evidence of a document in the order of its functions. Evidence for older texts is included."""
+        """Return the evidence for a document in the order of its functions. It includes evidence for older texts."""
         return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
 
     def at(self, uri: Uri, qualname: str) -> Placed | None:
-        """Return the evidence of a function."""
+        """Return the evidence for a function, or None."""
         return self._by_uri.get(uri, {}).get(qualname)
 
     def failing(self, uri: Uri) -> frozenset[str]:
-        """Return the qualified names of a document's functions whose examples fail on the current text."""
+        """Return the qualified names of the functions that fail their examples in the current text."""
         return frozenset(
             each.evidence.qualname
             for each in self._by_uri.get(uri, {}).values()
@@ -271,12 +268,12 @@ class EvidenceRoom:
         )
 
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
-        """Store evidence. `lines` are the current lines of its document; None if the document is not open.
+        """Store evidence. `lines` are the current lines of the document, or None if it is not open.
 
-        If new evidence for the same text is verified, it keeps the comparisons of the old evidence.
+        Verified evidence for an unchanged text takes over the comparisons from the evidence that it replaces.
 
-        Evidence for a candidate that was not inserted does not overwrite evidence for the current text. Evidence for
-        such a candidate is kept only while the document is open and the text of the function is still the same.
+        Evidence for a candidate that was not inserted never replaces evidence for the current text. It is kept only
+        while the document is open and the function unchanged.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
@@ -288,7 +285,7 @@ class EvidenceRoom:
             evidence = replace(evidence, **kept)  # type: ignore[arg-type]
         placed = Placed(evidence, evidence.first, holds=False)
         if lines is not None:
-            is_there = _stands_at(evidence, placed.first, lines)  # usually, which saves the index of a long file
+            is_there = _stands_at(evidence, placed.first, lines)  # usually true, and faster than a search
             placed = replace(placed, holds=True) if is_there else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):
             return
@@ -298,9 +295,9 @@ class EvidenceRoom:
         self._changed(evidence.uri)
 
     def revise(self, evidence: Evidence, **changes: Any) -> Evidence | None:
-        """Change fields of `evidence` and return the new evidence.
+        """Change fields of the evidence for a function, and return the new evidence.
 
-        Change nothing and return None if the function meanwhile has evidence for another text.
+        If the latest evidence is for another text, change nothing and return None.
         """
         placed = self.same(evidence)
         if placed is None:
@@ -311,20 +308,20 @@ class EvidenceRoom:
         return revised
 
     def same(self, evidence: Evidence) -> Placed | None:
-        """Return the latest evidence of the function of `evidence`; None if the latest is for another text."""
+        """Return the latest evidence for the same function and text, or None."""
         placed = self.at(evidence.uri, evidence.qualname)
         is_same = placed is not None and placed.evidence.is_of_text and placed.evidence.lines == evidence.lines
         return placed if is_same else None
 
     def asking(self, uri: Uri) -> dict[str, Evidence]:
-        """Return the evidence that has an open question about the current text, by qualified name."""
+        """Return the evidence with an open question, by qualified name."""
         found = (
             each for each in self._by_uri.get(uri, {}).values() if each.holds and each.evidence.question is not None
         )
         return {each.evidence.qualname: each.evidence for each in found}
 
     def forget(self, uri: Uri, qualname: str | None = None) -> int:
-        """Forget the evidence of a function, or of a whole document. Return the number of functions with evidence."""
+        """Delete the evidence for a function, or for a whole document. Return the number of deleted entries."""
         keys = [(uri, name) for name in self._by_uri.get(uri, {}) if qualname in (None, name)]
         for key in keys:
             self._drop(key)
@@ -333,27 +330,27 @@ class EvidenceRoom:
         return len(keys)
 
     def dropped(self, job_id: str) -> None:
-        """Forget the evidence for a job's candidate, unless the candidate is in the document."""
+        """Delete the evidence for a job's candidate, unless the candidate was inserted."""
         for key, placed in list(self._kept.items()):
             if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
                 self._drop(key)
                 self._changed(key[0])
 
     def opened(self, uri: Uri, lines: Sequence[str]) -> None:
-        """Find the functions with evidence in a document that was opened.
+        """Find the functions of the evidence in a document that was opened.
 
-        Evidence is forgotten if its text is not in the document, because unsaved text does not come back.
+        Evidence for a text that is not in the document is deleted, because unsaved text does not return.
         """
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
             self._drop((uri, name))
 
     def closed(self, uri: Uri) -> None:
-        """Stop showing evidence for a document that was closed."""
+        """Stop showing the evidence for a document that was closed."""
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
     def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
-        """Update the evidence after changes of a document. `lines` are the lines of the document after the changes."""
+        """Update the positions and validity of evidence after changes of a document. `lines` are its new lines."""
         if uri not in self._by_uri:
             return
         placed, touched, fresh = self.of(uri), set[str](), list[range]()
@@ -371,7 +368,7 @@ class EvidenceRoom:
         )
 
     def _replaced(self, uri: Uri, lines: Sequence[str]) -> None:
-        """Find the functions with evidence after the whole text of a document was replaced."""
+        """Find the functions again after the whole text of a document was replaced."""
         if uri in self._by_uri:
             index = _index(lines)
             self._update(uri, [_found_again(placed, lines, index) for placed in self.of(uri)])
@@ -382,7 +379,7 @@ class EvidenceRoom:
             key = uri, placed.evidence.qualname
             if placed.holds or placed.evidence.is_of_text:
                 self._kept[key] = self._by_uri[uri][key[1]] = placed
-            else:  # the evidence was for a candidate, and the text of the function has changed
+            else:  # the evidence was for a candidate, and the function has changed
                 self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
             self._changed(uri)
@@ -399,10 +396,10 @@ class EvidenceRoom:
 
 
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
-    """Return the evidence of functions whose text may be different after a change of the lines `start` to `end`.
+    """Return the evidence of functions that may differ after a change of the lines `start` to `end`.
 
-    A function right below may have a decorator now. The body of the nearest function above may have become longer. A
-    page or a module's docstring has neither.
+    A function right below may have got a decorator. The function above may have got a longer body. Neither can happen
+    to a page of documentation or to a module's docstring.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
     return [
@@ -413,7 +410,7 @@ def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
 
 
 def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
-    """Update the first line of a function after a change above it, or after a change that includes its first line."""
+    """Update the first line of a function after a change that begins above it."""
     if end.line < placed.first or (end.line == placed.first and not end.character):
         more = added - (end.line - start.line)
         return replace(placed, first=placed.first + more) if more else placed
@@ -421,10 +418,10 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 
 
 def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> Placed:
-    """Find out whether the function still has the text of its evidence, and where the function is.
+    """Check if the text of the function is unchanged, and find its position.
 
-    A change may replace more text than it alters, so the function may begin in the `fresh` lines. If the editor reports
-    an edit of AdaCoder only now, the function is at the place where the edit has put it.
+    Some editors replace more text than they change, so the function may begin in one of the `fresh` lines. If an editor
+    reports an edit of AdaCoder late, the function is where it was at the time of the run.
     """
     evidence = placed.evidence
     places = dict.fromkeys(chain((placed.first, evidence.first), *fresh))
@@ -436,9 +433,9 @@ def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> P
 
 
 def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequence[range]) -> bool:
-    """Return whether the function cannot begin at line `first`, because a `fresh` line differs.
+    """Return whether a changed line shows that the function does not begin at `first`.
 
-    After a keystroke, this saves comparing all lines of a long page.
+    This makes a full comparison unnecessary at most keystrokes.
     """
     own = evidence.lines
     inside = (number for each in fresh for number in each if first <= number < min(first + len(own), len(lines)))
@@ -446,7 +443,7 @@ def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequen
 
 
 def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
-    """Find the text of the function in `lines`. If the text occurs several times, take the nearest place."""
+    """Find the function in `lines`. If its text occurs several times, take the nearest place."""
     evidence = placed.evidence
     places = index.get(evidence.lines[0], ())
     same = [line for line in places if _stands_at(evidence, line, lines)]
@@ -463,19 +460,19 @@ def _index(lines: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
-    """Return whether exactly this function begins at line `first`."""
+    """Return whether the unchanged function begins at line `first`."""
     own, end = evidence.lines, first + len(evidence.lines)
     if first < 0 or end > len(lines):
         return False
     if any(line.rstrip(_LINE_END) != mine for line, mine in zip(_between(lines, first, end), own, strict=True)):
         return False
     if evidence.qualname == PAGE:
-        return True  # a page or a module's docstring has neither decorators nor a body
+        return True  # pages and module docstrings have neither decorators nor a body
     if first and lines[first - 1].lstrip().startswith("@"):
-        return False  # the function has a decorator now
+        return False  # a decorator was added
     depth = indent_width(indent_of(own[0]))
     after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
-    return not after or indent_width(indent_of(after)) <= depth  # otherwise the body of the function is longer now
+    return not after or indent_width(indent_of(after)) <= depth  # else new lines belong to the body
 
 
 def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:

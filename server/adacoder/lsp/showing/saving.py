@@ -1,4 +1,4 @@
-"""Run the examples of a file's functions when the file is saved, if the setting `checkOnSave` is on."""
+"""Run the examples in a file when the file is saved, if the setting `checkOnSave` is on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _QUIET = 1.0
-"""Seconds after which a check shows its progress. A shorter check shows none."""
+"""Seconds after which a check shows its progress."""
 
 
 class Saving:
-    """The checks on save of one client's files. At most one check runs for each file."""
+    """Runs the checks of saved files, at most one check for each file at a time."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
@@ -40,9 +40,9 @@ class Saving:
         self._running: dict[Uri, asyncio.Task[None]] = {}
 
     def saved(self, uri: Uri, cells: Sequence[Uri] | None = None) -> None:
-        """Check a document that was saved. If its previous check is still running, cancel it.
+        """Check a saved document, and cancel the previous check of it.
 
-        If the document is a notebook, its `cells` are checked in turn.
+        The `cells` of a notebook are checked one after another.
         """
         if uri in self._running:
             self._running[uri].cancel()
@@ -93,7 +93,7 @@ class Saving:
                 if show is not None:
                     show(f"{number}/{len(wanted)} functions")
                 if any(job.target.qualname == each.target.qualname for job in self._jobs.of(uri)):
-                    continue  # a job is working on this function
+                    continue  # the job will run the examples
                 task = Task(each.target, settings, snapshot.project)
                 outcome = await service.check(task, each.unreadable, covers=settings.unreached_hints)
                 self._shown.found(snapshot, outcome, is_inserted=False)

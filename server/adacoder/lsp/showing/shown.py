@@ -1,7 +1,7 @@
-"""Update the evidence that an editor shows.
+"""Keep the evidence that an editor shows up to date.
 
-All displays read their evidence only from the EvidenceRoom, where a keystroke costs only a comparison of lines. Lenses
-also need the functions of the whole file. A thread finds these functions, and only after the file has changed.
+Only lenses need more than the stored evidence: the functions of the whole file. A thread finds them after each change
+of the file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which a document's settings are reused, unless the editor announces a change.
+"""Seconds for which the settings of a document are reused, unless the editor announces a change.
 
-Without this reuse, AdaCoder would ask the editor for its settings at each keystroke.
+Otherwise the editor would be asked for settings at each keystroke.
 """
 _PAUSE = 0.2
-"""Seconds between two requests to refresh lenses and hints."""
+"""Minimum seconds between two requests to refresh lenses and hints."""
 _PATIENCE = 5.0
 _REFRESHED = {
     "workspace.code_lens.refresh_support": types.WORKSPACE_CODE_LENS_REFRESH,
@@ -55,15 +55,18 @@ class _RecentSettings:
 
 
 class Publisher:
-    """Sends the diagnostics of a document, but only if the diagnostics have changed."""
+    """Sends the diagnostics of a document when they have changed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[Uri, list[Any]] = {}
-        """The evidence behind the last diagnostics of each document. Documents without diagnostics have no entry."""
+        """The evidence and settings behind the last diagnostics of each document.
+
+        A document without diagnostics has no entry.
+        """
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Send the current diagnostics of a document. `lines` are empty if the document is closed."""
+        """Send the diagnostics of a document. `lines` is empty if the document is closed."""
         held = [each for each in evidence if each.holds]
         told = [each.evidence for each in held if each.evidence.failed or each.evidence.question or unreached]
         basis: list[Any] = [(each, unreached) for each in told]
@@ -76,7 +79,7 @@ class Publisher:
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=document.uri if document else uri,  # `uri` may come from a request that spells it differently
+                uri=document.uri if document else uri,  # `uri` may be a different spelling of the same URI
                 diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
                 version=document.version if document and knows_versions else None,
             )
@@ -84,7 +87,7 @@ class Publisher:
 
 
 class Shown:
-    """The evidence that one client shows."""
+    """Updates the evidence that one client shows."""
 
     def __init__(self, client: Client) -> None:
         self.evidence = EvidenceRoom(self._changed)
@@ -97,22 +100,22 @@ class Shown:
         self._again = False
 
     def document(self, uri: Uri) -> TextDocument | None:
-        """Return the document `uri`; None if it is not open."""
+        """Return the document `uri`, or None if it is not open."""
         found: TextDocument | None = self._client.workspace.text_documents.get(uri)
         return found
 
     async def settings(self, uri: Uri) -> Settings:
-        """Return the settings for a document. They are at most `_LIFETIME` seconds old."""
+        """Return the settings of a document, which may be up to `_LIFETIME` seconds old."""
         known = self._settings.get(uri)
         while known is None or time.monotonic() > known.until:
             change = self._change
             found = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
-            if change == self._change:  # else these settings may be older than the change
+            if change == self._change:  # else a setting has changed during the wait
                 self._settings[uri] = known = found
         return known.settings
 
     def configured(self) -> None:
-        """Update all displays after a change of the editor's settings."""
+        """Update all displays after a change of the settings."""
         self._change += 1
         uris = list(self._settings)
         self._settings.clear()
@@ -129,10 +132,10 @@ class Shown:
         job_id: str | None = None,
         is_asked: bool = False,
     ) -> None:
-        """Record the Outcome of a request on a function of `snapshot`.
+        """Record the evidence in an Outcome, and show it.
 
-        `is_inserted` is True if the edits of the Outcome were made. `job_id` is the id of the job that had this
-        Outcome. `is_asked` is True if the client gets the results anyway, as an answer.
+        `is_inserted` is True if the edits of the Outcome were made. `is_asked` is True if the client gets the result as
+        an answer, so that no notification is needed.
         """
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
@@ -144,7 +147,7 @@ class Shown:
                 self._client.protocol.notify(EVIDENCE, {"version": report.VERSION, "textDocument": {"uri": uri}})
 
     def dropped(self, job_id: str) -> None:
-        """Stop showing the result of a job, because the result is no longer kept."""
+        """Stop showing the result of a job that is no longer kept."""
         self.evidence.dropped(job_id)
         self.refresh()
 
@@ -154,7 +157,7 @@ class Shown:
         self._settings.pop(uri, None)
 
     def refresh(self) -> None:
-        """Ask the editor to refresh lenses and hints, if it supports that."""
+        """Ask the editor to update its lenses and hints, if it can."""
         self._again = True
         if not self._refreshing:
             self._refreshing = True

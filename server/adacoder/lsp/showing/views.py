@@ -1,7 +1,6 @@
-"""Handlers for everything shown next to the text: code actions, lenses, hovers, hints and journals.
+"""Handle requests for everything that is shown next to the text: code actions, lenses, hovers, hints and journals.
 
-Lenses are lines above functions. They show evidence, available actions, running jobs, and kept results, which can still
-be inserted.
+A lens is a line above a function. It shows evidence, a running job, a result that can be inserted, or an action.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ if TYPE_CHECKING:
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
 _SHORT, _CALL = 20, 32
-"""Maximum numbers of characters of an output and of a call in a lens.
+"""Maximum length of an output and of a call in a lens.
 
-All lenses of a line then fit into 640 pixels, which is about 98 characters in VS Code.
+All lenses of a line then fit into 640 pixels, about 98 characters in VS Code.
 """
 _LONGEST = 80
-"""Maximum number of characters of an output in a hint. The tooltip shows the whole output."""
+"""Maximum length of an output in a hint. The tooltip shows the whole output."""
 
 Wanted: TypeAlias = "Callable[[AdaCoderServer, Uri], Awaitable[bool]]"
 OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any]]"
@@ -58,10 +57,10 @@ def on_document(
     wanted: Wanted | None = None,
     refused: Callable[[AdaCoderServer, Any, str], Any] = lambda ls, params, reason: None,
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
-    """Decorate the handler of a request about one document that editors send at each keystroke.
+    """Decorate the handler of a request about one document.
 
-    The answer is null for a document that `wanted` rejects. If no snapshot can be taken of a document, `refused`
-    receives the reason and returns the answer. With `restored`, the results of earlier servers are read first.
+    If `wanted` rejects the document, the answer is null. If the document cannot be read, `refused` gets the reason and
+    returns the answer. With `restored`, the handler first waits until stored results are loaded.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -84,7 +83,7 @@ def on_document(
 
 
 def on_open(ls: AdaCoderServer, params: types.DidOpenTextDocumentParams) -> None:
-    """`textDocument/didOpen`: show the evidence of the document again, if it still holds for the text."""
+    """Handle `textDocument/didOpen`: show stored evidence for the document."""
     _opened(ls, params.text_document.uri)
 
 
@@ -97,7 +96,7 @@ def _opened(ls: AdaCoderServer, document_uri: str) -> None:
 
 
 def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> None:
-    """`textDocument/didChange`: move evidence with its functions, or note that the evidence no longer holds."""
+    """Handle `textDocument/didChange`: update the positions and validity of evidence."""
     _changed(ls, params.text_document.uri, params.content_changes)
 
 
@@ -108,12 +107,12 @@ def _changed(ls: AdaCoderServer, document_uri: str, changes: Sequence[types.Text
 
 
 def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> None:
-    """`textDocument/didClose`: stop showing evidence."""
+    """Handle `textDocument/didClose`: stop showing evidence."""
     ls.state.shown.closed(Uri(params.text_document.uri))
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
-    """`textDocument/didSave`: check the file if the settings ask for it."""
+    """Handle `textDocument/didSave`: check the file if the settings ask for it."""
     ls.state.saving.saved(Uri(params.text_document.uri))
 
 
@@ -121,19 +120,19 @@ def _explained(ls: AdaCoderServer, params: types.CodeActionParams, reason: str) 
     return explained(params, reason, ls.client_capabilities) or None
 
 
-# Cells of notebooks
+# Notebooks
 
 
 def on_open_notebook(ls: AdaCoderServer, params: types.DidOpenNotebookDocumentParams) -> None:
-    """`notebookDocument/didOpen`: show the evidence of its cells again."""
+    """Handle `notebookDocument/didOpen`: show stored evidence for the cells."""
     for each in params.cell_text_documents:
         _opened(ls, each.uri)
 
 
 def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocumentParams) -> None:
-    """`notebookDocument/didChange`: cells appear and disappear as documents do, and change as they do.
+    """Handle `notebookDocument/didChange`: cells are opened, closed and changed like documents.
 
-    If cells were split, joined or pasted, results follow their functions into other cells.
+    If cells were split, joined or pasted, kept results follow their functions into other cells.
     """
     cells = params.change.cells
     if cells is None:
@@ -152,13 +151,13 @@ def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocume
 
 
 def on_close_notebook(ls: AdaCoderServer, params: types.DidCloseNotebookDocumentParams) -> None:
-    """`notebookDocument/didClose`: stop showing evidence."""
+    """Handle `notebookDocument/didClose`: stop showing evidence."""
     for each in params.cell_text_documents:
         ls.state.shown.closed(Uri(each.uri))
 
 
 def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentParams) -> None:
-    """`notebookDocument/didSave`: check the cells if the settings ask for it."""
+    """Handle `notebookDocument/didSave`: check the cells if the settings ask for it."""
     uri = Uri(params.notebook_document.uri)
     if (notebook := ls.workspace.get_notebook_document(notebook_uri=uri)) is not None:
         cells = [cell for cell in notebook.cells if cell.kind is types.NotebookCellKind.Code]
@@ -169,7 +168,7 @@ def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentPa
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
-    """`textDocument/codeAction`: return the actions for the function at the beginning of the range."""
+    """Handle `textDocument/codeAction`: return the actions for the function at the start of the range."""
     line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
@@ -195,9 +194,12 @@ async def _has_lenses(ls: AdaCoderServer, uri: Uri) -> bool:
 async def on_code_lens(
     ls: AdaCoderServer, params: types.CodeLensParams, snapshot: Snapshot
 ) -> list[types.CodeLens] | None:
-    """`textDocument/codeLens`: return the lenses of a document. Only changed parts of its text are parsed again."""
+    """Handle `textDocument/codeLens`: return the lenses of a document.
+
+    Only changed parts of the text are parsed again.
+    """
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
-    if document is None:  # the document was closed meanwhile
+    if document is None:  # it was closed in the meantime
         return None
     functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot)
     kept = await ls.state.read(_fitting, snapshot, ls.state.results.of(snapshot.uri))
@@ -208,14 +210,14 @@ async def on_code_lens(
 
 
 def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
-    """Return the place of a page's lenses: its first example, or its first line if nothing is known about it."""
+    """Return the position for a page's lenses: its first example, or the first line if it was never checked."""
     from adacoder.source.skim import Skimmed
 
     return (Skimmed(PAGE, evidence[0].first if evidence else 0, is_stub=False),)
 
 
 def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
-    """Return the kept results that still fit their functions."""
+    """Return the results that can still be inserted."""
     found = []
     for result in kept:
         with suppress(TargetError):
@@ -238,7 +240,7 @@ async def _has_kept(ls: AdaCoderServer, uri: Uri) -> bool:
 async def on_inline_completion(
     ls: AdaCoderServer, params: types.InlineCompletionParams, snapshot: Snapshot
 ) -> list[types.InlineCompletionItem] | None:
-    """`textDocument/inlineCompletion`: return the verified results that are kept for the function at the cursor."""
+    """Handle `textDocument/inlineCompletion`: return the verified results for the function at the cursor."""
     kept, encoding = ls.state.results.of(snapshot.uri), encoding_of(ls.workspace)
     return await ls.state.read(completions, snapshot, params.position, kept, encoding) or None
 
@@ -249,7 +251,7 @@ async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
 
 @on_document(wanted=_has_evidence)
 async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snapshot) -> types.Hover | None:
-    """`textDocument/hover`: return the evidence at a function's header or docstring, or at an example of a page."""
+    """Handle `textDocument/hover`: return the evidence for the function or the example at the cursor."""
     line, known = params.position.line, ls.state.shown.evidence
     if is_page(snapshot.path):
         placed = known.at(snapshot.uri, PAGE)
@@ -261,7 +263,7 @@ async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snap
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
-    """Return the function whose header or docstring includes `line`."""
+    """Return the function whose header or docstring includes `line`, or None."""
     try:
         target = snapshot.find(line=line)
     except TargetError:
@@ -279,7 +281,7 @@ def _has_example_at(placed: Placed, line: int) -> bool:
 
 
 async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> list[types.InlayHint] | None:
-    """`textDocument/inlayHint`: return the hints. No snapshot is needed, because the evidence has the line numbers."""
+    """Handle `textDocument/inlayHint`: return the actual outputs of failed examples."""
     uri = Uri(params.text_document.uri)
     settings = await ls.state.shown.settings(uri)
     document = ls.state.shown.document(uri)
@@ -291,17 +293,20 @@ async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> li
 
 @reads(ClearParams)
 async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
-    """`.clear` `{uri?, qualifiedName?}`: forget the evidence of a function, of a document, or of all open documents."""
+    """Handle `.clear` `{uri?, qualifiedName?}`: delete evidence.
+
+    It deletes the evidence for a function, for a document, or for all open documents.
+    """
     uris = [Uri(each) for each in ls.workspace.text_documents] if params.uri is None else [params.uri]
     return {"cleared": sum(ls.state.shown.evidence.forget(uri, params.qualname) for uri in uris)}
 
 
 @reads(JournalParams)
 async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
-    """`.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest job that fits.
+    """Handle `.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest such job.
 
-    By default, the answer has the form of an answer to `adacoder/run`. With the format `markdown`, the answer is
-    `{jobId, markdown}`. If `show` is true as well, the editor opens the journal.
+    By default, the answer has the form of an answer to `adacoder/run`. With the format `markdown`, it is `{jobId,
+    markdown}`. With `show` in addition, the editor opens the journal.
     """
     ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
     if ended is None:
@@ -323,7 +328,7 @@ def code_lenses(
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a document: for running jobs, stubs, evidence and kept results."""
+    """Yield the lenses for the functions of a document."""
     jobs = {job.target.qualname: job for job in running}
     known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
     for function in functions:
@@ -343,7 +348,10 @@ def code_lenses(
 def _of_kept(
     function: Skimmed, kept: Iterable[KeptResult], lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a function's kept results. The first lens shows the result, so that the user can read it."""
+    """Yield the lenses for kept results.
+
+    The first shows the result, so that the user can read it before inserting it.
+    """
     for result in kept if function.line < len(lines) else ():
         titles = {"difference": f"Show AdaCoder's {result.kind} ({result.score})"}
         titles |= {"insert": "Insert", "discard": "Discard"}
@@ -354,7 +362,7 @@ def _of_kept(
 def _of_question(
     function: Skimmed, placed: Placed | None, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """Yield the lens that asks which output of a function is right, if there is an open question."""
+    """Yield the lens for the function's open question, if it has one."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
         title = f"{brief(found.call, longest=_CALL)}: {here} or {there}?"
@@ -377,9 +385,9 @@ def _at(
 
 
 def _own(function: Skimmed, job: Job | None, placed: Placed | None) -> Iterator[tuple[str, str]]:
-    """Yield the titles and commands of a function's own lenses.
+    """Yield the titles and commands of the lenses for the function's state.
 
-    A click on a lens that shows a state changes nothing: it opens the evidence, or asks for the state of the jobs.
+    The lens that shows the state opens the journal or the list of jobs, and changes nothing.
     """
     if job is not None:
         yield f"round {job.round}/{job.most_rounds}" if job.round else "starting", "status"
@@ -410,7 +418,7 @@ def _score(placed: Placed) -> str:
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
-    """Return the hover of a function in `text`."""
+    """Return the hover for a function in `text`."""
     formats = get_capability(client, "text_document.hover.content_format", None) or ()
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
     is_markdown = kind is types.MarkupKind.Markdown
@@ -422,7 +430,10 @@ def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.
 def _paragraphs(
     placed: Placed, line: Callable[[str], str], block: Callable[[str], str], *, is_same_file: bool
 ) -> Iterator[str]:
-    """Yield the paragraphs of a hover. `line` and `block` quote foreign text in the format of the hover."""
+    """Yield the paragraphs of a hover.
+
+    `line` and `block` escape foreign text for the format of the hover: within a line, and as a block.
+    """
     evidence = placed.evidence
     has_passed = evidence.passed or evidence.tests[0]
     mark = "✗" if evidence.failed else "✓" if has_passed and evidence.is_of_text else "–"
@@ -447,7 +458,7 @@ def _which_text(placed: Placed, is_same_file: bool) -> str:
 def inlay_hints(
     evidence: Iterable[Placed], within: types.Range, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.InlayHint]:
-    """Yield the hints for the lines in `within`. Each hint shows the actual output of a failed example."""
+    """Yield the hints for the range `within`. Each shows the actual output of a failed example."""
     for placed in evidence:
         if not (placed.holds and placed.evidence.is_of_text):
             continue

@@ -1,4 +1,4 @@
-"""The description of a request in a recording. It has all data that is needed to repeat the request."""
+"""Describe a request in its recording, so that it can be repeated."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""Settings that affect a request. Other settings are not recorded, because they name hosts, paths and private files."""
+"""Settings to record. Others are left out, because they name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """One request: its target, its settings and its environment."""
+    """A request: its target, settings and environment."""
 
     target: Target
     start: Candidate | None
-    """The candidate that the request begins with; None if it begins with a reply."""
+    """Candidate that the request starts from; None if a model writes the first one."""
     settings: Settings
     workspace: Path
     interpreter: Path
-    """The Python that runs the examples. Only its path is used here."""
+    """Python interpreter that runs the examples."""
     shareable: Callable[[Target], str]
-    """Returns the text of the target's module, without content that must not leave the machine."""
+    """Function that returns the module's text without private content."""
     rung: int = 1
-    """Position of the model in the ladder, from 1."""
+    """Position of the model among the models of the request, from 1."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the `about` object of a recorded conversation. It does not depend on time or chance."""
+        """Return the description as JSON. Equal requests have equal descriptions."""
         place = below(self.workspace, self.target.module.path)
         return {
             "target": {"path": place.as_posix(), "qualname": self.target.qualname},

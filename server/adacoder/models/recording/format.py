@@ -7,9 +7,9 @@
     …
     {"outcome": {"status": "verified", …}}
 
-A conversation has a header, then a JSON object for each call, then the Outcome, which is missing if the request was
-broken off. A missing reply or window is replaced by `"error": "…"`. Each JSON object begins on its own line. Any text
-may be a list of its lines, so that a diff shows the changed lines.
+A header is followed by one JSON object for each model call, and then by the outcome. An aborted request has no outcome.
+`"error": "…"` replaces a missing reply or window. Each JSON object begins on a new line. Any text may be written as a
+list of its lines, so that a diff shows the changed lines.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ T = TypeVar("T")
 
 VERSION = 3
 _MOST_BYTES = 64 << 20
-"""Maximum size of a file in bytes. A conversation of a thousand rounds is smaller."""
+"""Maximum size of a file, in bytes. A conversation with a thousand rounds is smaller."""
 _MOST_TOKENS = 1 << 31
-"""A larger number of tokens in a file is an error."""
+"""Maximum number of tokens in a valid file."""
 _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
 
 
 class BadRecording(ModelError):
-    """The file does not contain a conversation to replay."""
+    """The file is not a conversation that can be replayed."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ class BadRecording(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The messages of one model call, with its reply or its error."""
+    """One model call: the messages, and the reply or an error."""
 
     messages: tuple[Message, ...]
     reply: Reply | str
@@ -61,14 +61,14 @@ class RecordedConversation:
     """The recorded conversation of one request."""
 
     model: str
-    """Id of the model."""
+    """Model id."""
     window: Window | str
-    """The model's window, or the error of the attempt to get it."""
+    """The model's context window, or the error that a request for it raised."""
     about: Mapping[str, JSON]
-    """Description of the request from `About.json`, in the format that `as_written` returns."""
+    """Description of the request from `About.json`, as written by `as_written`."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
-    """None if the request was broken off."""
+    """Outcome of the request; None if the request was aborted."""
 
 
 def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON]:
@@ -81,7 +81,7 @@ def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON
 
 
 def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return the messages of a model call and its reply or error, without fields that depend on time."""
+    """Return one model call. Durations are left out, because they differ each time."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -96,7 +96,7 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 
 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
-    """Return the last object of a conversation: the Outcome, without fields that depend on time."""
+    """Return the last object of a conversation: the outcome, without durations."""
     verdict = outcome.verdict
     isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
@@ -125,7 +125,7 @@ def _failure_json(failure: Failure) -> JSON:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Return `value` in the format of the file: redacted, and with each text of several lines as a list of lines."""
+    """Redact `value`, and turn each text of several lines into a list of lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -139,9 +139,9 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
 
 
 def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
-    """Return the bytes of one JSON object of a file."""
+    """Return a JSON object as the bytes to write to a file."""
     text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
-    # A lone surrogate cannot be encoded. Its escape is the same in Python and JSON.
+    # A lone surrogate cannot be encoded. Its escape is the same in Python and in JSON.
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
@@ -152,8 +152,8 @@ def read(path: Path) -> RecordedConversation:
         BadRecording: the file cannot be read, or is not a conversation.
     """
     try:
-        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # Some editors add a byte order mark.
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with an invalid character
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8-sig")  # some editors add a byte order mark
+    except (OSError, ValueError) as error:  # not UTF-8, or an invalid path
         raise BadRecording(path, getattr(error, "strerror", None) or str(error)) from None
     before, *values = _VALUE.split(text)
     if before.strip() or not values:
@@ -210,7 +210,7 @@ def _count(value: JSON) -> int:
 
 
 def _text(value: JSON) -> str:
-    """Return a text, which the file has as a string or as a list of lines."""
+    """Return a text that is stored as a string or as a list of lines."""
     return value if isinstance(value, str) else "\n".join(_checked(list, value))
 
 

@@ -1,4 +1,4 @@
-"""A model that passes requests to another model and records the conversation (`--record`)."""
+"""Record the conversation with a model to a file (`--record`)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class CannotRecord(ModelError):
 
 
 class Recorder:
-    """A `ChatModel` that passes everything on to another model and records the conversation.
+    """Passes all calls to another model and records the conversation.
 
-    The file is complete after every reply. Its text is redacted, and does not depend on time or chance. So if a request
-    is recorded again and gets the same replies, the file has the same bytes.
+    The file is valid after every reply. Texts are redacted. Equal conversations give equal files, because times are
+    left out.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:
-        """Create the file before any model call. If `path` exists, the new file is `NAME-2`, `NAME-3` and so on.
+        """Create the file. If `path` exists, write to `NAME-2`, `NAME-3` and so on instead.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -59,20 +59,20 @@ class Recorder:
 
     @property
     def name(self) -> str:
-        """Id of the other model."""
+        """Id of the recorded model."""
         return self._model.name
 
     @property
     def lease_key(self) -> Hashable:
-        """Lease key of the other model."""
+        """Key for `Leases.lease`, as in the recorded model."""
         return self._model.lease_key
 
     async def close(self) -> None:
-        """Close the other model."""
+        """Close the recorded model."""
         await self._model.close()
 
     async def window(self) -> Window:
-        """Return the other model's window. The first call also records the header, with the window."""
+        """Return the window of the recorded model. The first call also writes the header."""
         try:
             window = await self._model.window()
         except ModelError as error:
@@ -82,23 +82,23 @@ class Recorder:
         return window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Return the other model's reply, and record it.
+        """Return the reply of the recorded model and write it to the file.
 
         Raises:
-            CannotRecord: the reply came, but the file cannot be written.
+            CannotRecord: the file cannot be written, although the reply came.
         """
         await self.window()
         try:
             reply = await self._model.reply(ask)
         except (ModelError, asyncio.CancelledError) as error:
-            with suppress(CannotRecord):  # The first error is more important for the user.
+            with suppress(CannotRecord):  # the first error matters more to the user
                 self._append(exchange_json(ask.messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
         self._append(exchange_json(ask.messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> Outcome:
-        """Record the Outcome of the request and return it, with a note if the file had to get another name.
+        """Record the outcome and return it. If the file got another name, a note is added.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -116,7 +116,7 @@ class Recorder:
             self._has_begun = True
 
     def _append(self, value: JSON) -> None:
-        """Append `value` to the file. If the write fails, the file is cut back to its old size."""
+        """Append `value` to the file. After an error, remove the partial text."""
         data = encoded(value, self._redaction)
         try:
             size = self._path.stat().st_size
@@ -131,7 +131,7 @@ class Recorder:
 
 
 def _created(named: Path) -> Path:
-    """Create the file `named` and return its path. If it exists, use the first free name of `NAME-2`, `NAME-3` etc."""
+    """Create a file and return its path. If `named` exists, use `NAME-2`, `NAME-3` and so on."""
     place = path = Path(os.path.realpath(named))
     numbers = count(2)
     while True:

@@ -1,13 +1,11 @@
-"""Redact recorded conversations: replace texts that identify the user or the machine by placeholders.
+"""Redact recorded conversations: replace texts that identify the user or the machine.
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
-address of the model server becomes `<server>`. API keys, and other secrets in the environment, become `<key>`. The
-names of the user and the machine become `<user>` and `<host>`. Memory addresses and the folder of an evaluation are
-replaced because they differ each time. Secrets that are masked in prompts are masked here as well. All of these texts
-are also found inside encoded words (`privacy/encodings.py`). All other text is kept.
+model server's address becomes `<server>`, and API keys and other secrets become `<key>`. Names of the user and the
+machine become `<user>` and `<host>`. All of these are also found inside encoded words (`privacy/encodings.py`).
 
-A replay redacts requests in the same way before it compares them. So a recording can be replayed in another folder, by
-another user or on another machine.
+Memory addresses and temporary folders are replaced because they differ each time. A replay redacts its requests in the
+same way before it compares them. A recording therefore also works in another folder or on another machine.
 """
 
 from __future__ import annotations
@@ -33,9 +31,9 @@ WORKSPACE, HOME, SERVER, KEY, SCRATCH, ADDRESS = "<workspace>", "~", "<server>",
 USER, HOST = "<user>", "<host>"
 
 _PASSES = 3
-"""Number of passes. A replacement may reveal another name, which the next pass finds."""
+"""Number of passes. One replacement can reveal another name."""
 _KEY_LENGTH = 12
-"""Minimum length of a key. Shorter values are words such as `EMPTY`, for servers that need no key."""
+"""Minimum length of a key. Shorter values are placeholders such as `EMPTY`."""
 _WORDS = """
 root user users home admin administrator guest nobody me owner local default
 dev devel developer test tester testing build builder runner runneradmin worker
@@ -48,29 +46,29 @@ system assistant stop length verified unverified error full none main
 _COMMON = frozenset(
     word.lower() for word in (*_WORDS.split(), *keyword.kwlist, *dir(builtins), *sys.stdlib_module_names)
 )
-"""Words that are never redacted: common names of users and machines, and words that code or recordings need."""
+"""Words that are never redacted: common names of users and machines, and words of Python and of the file format."""
 _SHORTEST_NAME = 3
 _KEYS = frozenset({OLLAMA.key, OPENAI.key})
-"""Environment variables with the keys of model servers."""
+"""Environment variables with the API keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""The end of a name. Neither more characters of the name nor a file extension may follow."""
+"""Matches the end of a name, where neither more of the name nor a file extension follows."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
-"""Matches every absolute path except the root folder, which identifies no machine."""
+"""Matches absolute paths, except for the root folder."""
 _HOME = re.compile(r".*?[\\/](?:home|Users)[\\/][^\\/]+", re.IGNORECASE)
-"""The home folder at the beginning of a path of any system, such as `/home/ada` or `/mnt/c/Users/ada`."""
+"""Matches the home folder at the start of a path, such as `/home/ada` or `/mnt/c/Users/ada`."""
 _SCRATCH = (
     rf"(?:{_NO_PATH_BEFORE}/tmp(?:/adacoder-scratch-\w{{8}})?|\badacoder-scratch-\w{{8}})"  # noqa: S108
     r"/\d+(?:/[0-9a-f]{32})?(?![\w.-])"
 )
-"""Working folder of an evaluation."""
+"""Matches the temporary folder of an evaluation."""
 _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
-"""Memory address, as in `<object object at 0x7f2fbb7a4960>`."""
+"""Matches a memory address, as in `<object object at 0x7f2fbb7a4960>`."""
 
 
 class Redaction:
-    """Replaces texts that identify a machine and its user. Redacting a text again does not change it."""
+    """Replaces texts that identify the user or the machine. A second redaction changes nothing."""
 
     def __init__(
         self,
@@ -82,13 +80,13 @@ class Redaction:
         users: Iterable[str] = (),
         hosts: Iterable[str] = (),
     ) -> None:
-        """`servers` are URLs of model servers, `keys` are secret values, `users` and `hosts` are names."""
+        """`servers` are URLs of model servers. `keys` are secret values. `users` and `hosts` are names."""
         folders = {**dict.fromkeys(homes, HOME), **dict.fromkeys(workspaces, WORKSPACE)}
         rules = [
             *((_key(key), KEY) for key in keys if len(key) >= _KEY_LENGTH),
             *((_server(url), SERVER) for url in servers),
             (_SCRATCH, SCRATCH),
-            # Longest first, because a workspace is usually in a home folder.
+            # longest first, because a workspace is usually in a home folder
             *((_folder(path), folders[path]) for path in sorted(folders, key=len, reverse=True) if _NAME.search(path)),
             (_ADDRESS, ADDRESS),
             *((_bare(name), USER) for name in users if _identifies(name)),
@@ -99,13 +97,13 @@ class Redaction:
 
     @classmethod
     def here(cls, workspace: Path | None = None, servers: Iterable[str] = ()) -> Self:
-        """Create the Redaction for this machine, its user and a workspace. This does not use the network."""
+        """Create the redaction for this machine, its user and a workspace, without network access."""
         workspaces = [] if workspace is None else _spellings(str(workspace))
         homes = [home[0] for home in map(_HOME.match, workspaces) if home]
-        with suppress(RuntimeError):  # The user's home folder is unknown.
+        with suppress(RuntimeError):  # the home folder is unknown
             homes += _spellings(str(Path.home()))
         users = [re.split(r"[\\/]", home)[-1] for home in homes if _HOME.fullmatch(home)]
-        with suppress(OSError, KeyError, ImportError):  # The user's name is unknown.
+        with suppress(OSError, KeyError, ImportError):  # the user's name is unknown
             users.append(getpass.getuser())
         hosts = [platform.node(), platform.node().partition(".")[0]]
         keys = [value for name, value in os.environ.items() if name in _KEYS or _is_key(name, value)]
@@ -121,11 +119,11 @@ class Redaction:
         return text
 
     def _replacement(self, match: re.Match[str]) -> str:
-        return self._replacements[(match.lastindex or 1) - 1]  # Each rule is one group of the pattern.
+        return self._replacements[(match.lastindex or 1) - 1]  # each rule is one group of the pattern
 
 
 def _is_key(name: str, value: str) -> bool:
-    """Return whether an environment variable is named like a secret and its value is not a path."""
+    """Return whether an environment variable has a name like a secret and a value that is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -134,17 +132,17 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Return a pattern for a name as a whole word, in all spellings of `_escapes`."""
+    """Return a pattern for a name as a whole word, also in escaped forms."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:
-    """Return a pattern for a key, which may be truncated."""
+    """Return a pattern for a key, even if it is truncated."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """Return a pattern for a server's address. It also matches the bare name of the host if that is unambiguous."""
+    """Return a pattern for a server's address, and for its host name if that is unambiguous."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -154,16 +152,16 @@ def _server(url: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return a pattern for a folder's path. It matches the slashes of any system, even if escaped or repeated."""
+    """Return a pattern for a folder's path with any kind of slashes."""
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A folder such as `/app` might be the end of a longer path. A deeper folder does not end another path by chance.
+    # A longer path may end in a short path such as `/app`, so require that no path precedes a short one.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
 def _escapes(name: str) -> Iterator[str]:
-    """Yield the spellings of a name: plain, in a URL, in JSON and in Python's ASCII escapes."""
+    """Yield a name as plain text, and as escaped in URLs, JSON and Python."""
     yield name
     yield quote(name, errors="surrogateescape")
     yield json.dumps(name)[1:-1]
@@ -175,5 +173,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """Return a path as given and with links resolved."""
+    """Return a path as given, and with links resolved."""
     return [path, os.path.realpath(path)]

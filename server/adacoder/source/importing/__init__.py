@@ -1,6 +1,6 @@
-"""The parts of `source/imports.py`.
+"""Helpers of `source/imports.py`.
 
-`standard_names` and `standard_library` find imports for names of the standard library. `exports` lists the names that
-`import *` binds, and `installed` finds installed modules. `project_imports` finds the project's own imports, with
-`project_files`. `readable` replaces broken code, which would otherwise hide undefined names in the rest of the file.
+`standard_names` and `standard_library` find imports from the standard library, `installed` from installed packages, and
+`project_imports` and `project_files` from the project's files. `exports` lists the names that `import *` binds.
+`readable` replaces broken code, so that the rest of a file can be checked.
 """

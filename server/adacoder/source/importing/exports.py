@@ -1,4 +1,4 @@
-"""List the names that `import *` binds, for the modules of the standard library that are often imported in this way."""
+"""List the names that `import *` binds, for common modules of the standard library."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "tf": ("import tensorflow as tf",),
     "xr": ("import xarray as xr",),
 }
-"""Common aliases of modules outside the standard library. An ambiguous alias has several possible imports."""
+"""Common aliases of third-party modules. Some aliases have several possible imports."""
 
 MEMBERS = {
     "BaseModel": "pydantic",
@@ -55,26 +55,23 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Names that code often uses without their module's name, each with its module."""
+"""Well-known members of third-party modules, each with its module."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
 _RECORDED = re.compile(r"^([^\W\d]\w*)(?:[/.][^\n,]*)?\.(?:py|so|pyd),", re.MULTILINE)
-"""A line of a distribution's RECORD file that lists a file of a module."""
+"""Matches a line for a module's file in the RECORD file of a distribution."""
 _OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
 _ENTRIES = 5000
 _TEXTS = 200
 _TEXT_BYTES = 512 * 1024
 _STARS = 4
-"""The four limits: entries of a folder, files in total, bytes of a file, and depth of `import *`."""
+"""Limits, in this order: entries of a folder, files in total, bytes of a file, and depth of nested `import *`."""
 
 
 class InstalledModules:
-    """The modules that can be imported from an interpreter's folders. Without folders, there are none.
-
-    The folders are read on demand.
-    """
+    """The modules that are installed in an interpreter's folders. The folders are read on demand."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = folders
@@ -83,36 +80,36 @@ class InstalledModules:
 
     @property
     def is_known(self) -> bool:
-        """True if any folder with modules is known."""
+        """True if any folder with installed modules was found."""
         return bool(self._roots)
 
     def has(self, module: str) -> bool:
-        """Return whether the module with this dotted name exists. For a submodule, its file must exist."""
+        """Return whether a module exists. `module` is a dotted name."""
         top, _, rest = module.partition(".")
         if top not in self._modules:
             return False
         return not rest or self._place(module) is not None
 
     def distributions(self) -> Mapping[str, Path]:
-        """Return the metadata folders of the installed distributions by normalised name."""
+        """Map the normalised names of installed distributions to their metadata folders."""
         entries = (entry for root in self._roots for entry in _entries(root))
         found = (Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info")))
         return {normalised(path.stem.partition("-")[0]): path for path in found}
 
     def modules_of(self, metadata: Path, most: int = _TEXT_BYTES) -> frozenset[str]:
-        """Return the top-level modules that a distribution lists.
+        """Return the top-level modules that a distribution's metadata lists.
 
-        The result is empty if the distribution lists none, or only in a RECORD file of more than `most` bytes.
+        A RECORD file of more than `most` bytes is not read.
         """
         listed = _top_level(metadata, self._access)
         record = None if listed else text_of(metadata / "RECORD", self._access, most=most)
         return frozenset(listed or _RECORDED.findall(record or ""))
 
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
-        """Return the statement that imports `name`: an installed module, a common alias or a well-known member.
+        """Return the statement that imports `name`; None if `name` is unknown or ambiguous.
 
-        Return None if `name` is none of these. `taken` are the dotted attributes of `name` that the code uses, or None
-        if they are unknown.
+        `name` may be an installed module, a common alias or a well-known member. `taken` are the attributes of `name`
+        that the code uses; None if unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
@@ -140,7 +137,7 @@ class InstalledModules:
         return f"import {', '.join(self._needed(name, taken))}" if self._has_all(name, taken) else None
 
     def _has_all(self, module: str, taken: frozenset[str]) -> bool:
-        """Return whether a module may have all attributes in `taken`, judged by its text."""
+        """Return whether a module may have all attributes in `taken`, according to its source text."""
         names = self._names(module)
         if names is None or "__getattr__" in names:
             return True
@@ -148,16 +145,13 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the submodules in `taken` that the module `name` does not import itself.
-
-        If there are none, return the module.
-        """
+        """Return the modules to import so that all attributes in `taken` exist."""
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
 
     def _deepest(self, module: str, path: str) -> str:
-        """Return the deepest submodule of `module` along the dotted attribute `path`."""
+        """Return the longest module name that starts with `module` and continues along `path`."""
         for part in path.split("."):
             if not self.has(f"{module}.{part}"):
                 break
@@ -170,7 +164,7 @@ class InstalledModules:
         If `__getattr__` is among the names, the module may have other names as well.
         """
         if module not in self._read:
-            self._read[module] = None  # ends circular imports
+            self._read[module] = None  # stops at circular imports
             self._read[module] = self._names_in_text(module, depth)
         return self._read[module]
 
@@ -186,7 +180,6 @@ class InstalledModules:
         return frozenset(found.origins.keys() | known | _listed(text) | open_ended)
 
     def _place(self, module: str) -> Path | None:
-        """Find the source file of a module."""
         top, *rest = module.split(".")
         root = self._modules.get(top)
         if root is None:
@@ -197,7 +190,6 @@ class InstalledModules:
 
     @cached_property
     def _modules(self) -> dict[str, Path]:
-        """All top-level modules, each with its folder."""
         found: dict[str, Path] = {}
         for root in self._roots:
             for entry in _entries(root):
@@ -232,7 +224,6 @@ def _libraries(folder: Path) -> list[Path]:
 
 
 def _shares_the_systems(configuration: Path, access: Access) -> bool:
-    """Return whether a virtual environment includes the system's packages."""
     text = (_text(configuration, access) or "").lower()
     pairs = (line.partition("=") for line in text.splitlines())
     return any(key.strip() == "include-system-site-packages" and value.strip() == "true" for key, _, value in pairs)

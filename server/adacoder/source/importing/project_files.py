@@ -20,7 +20,7 @@ _ALL_CHARACTERS = 16 * 1024 * 1024
 
 
 def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
-    """Read the Python files of `workspace` except `own`, outwards from the directory of `own`.
+    """Read the Python files of `workspace`, beginning with the nearest to `own`, which is left out.
 
     Reading stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
     """

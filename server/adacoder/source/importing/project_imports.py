@@ -1,6 +1,6 @@
 """Find how the project's own files import names, and which of these files define a name.
 
-The project's code is not run. Its files are read as text, when a name is looked up for the first time.
+The files are read as text, on the first look-up. No code is run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?"
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""Maximum characters to search at the start of a file for its libraries. Most imports are there."""
+"""Only this many characters at the start of a file are searched for imported libraries."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -41,8 +41,6 @@ _FOR_TYPING_ALONE = "_typeshed"
 
 @dataclass(frozen=True, slots=True)
 class _ProjectImport:
-    """An import found in a file."""
-
     imported: ImportedName
     for_typing: bool
     """True if the import runs only in type checkers."""
@@ -59,7 +57,7 @@ class ProjectImports:
     def import_of(self, name: str) -> ImportedName | None:
         """Return the import of `name` in the target's module, else the most common import in the nearest files.
 
-        An import for type checkers is used only if there is no other. Imports from the target's own module never count.
+        Imports for type checkers are used only if there are no others. Imports of the target's own module are ignored.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:
@@ -86,7 +84,7 @@ class ProjectImports:
         return frozenset(match[1] for text in texts for match in _LIBRARY.finditer(text, 0, _HEAD))
 
     def _most_used(self, name: str) -> ImportedName | None:
-        """Return the most common import of `name` in the nearest files. In a tie, the nearest file wins."""
+        """Return the most common import of `name` in the nearest files. Ties go to the nearest file."""
         running: Counter[ImportedName] = Counter()
         for_typing: Counter[ImportedName] = Counter()
         for path, text in self._texts:
@@ -100,7 +98,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leads out of the root folder for imports."""
+        """Make a relative import absolute; None if it leaves the project's import root."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -161,7 +159,7 @@ def relative(name: str, module: Module) -> str:
 
 
 def _only_defines(text: str) -> bool:
-    """Return whether a module only defines things. A script also has calls as top-level statements."""
+    """Return whether a module has no calls at the top level, unlike a script."""
     tree = parsed(text)
     return tree is not None and not any(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in tree.body
@@ -182,7 +180,7 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # Reading the whole text is slow, and not necessary if the triple quotes before the offset are in pairs.
+    # Finding all strings is slow, and not needed if the triple quotes before the offset are in pairs.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)

@@ -1,8 +1,7 @@
 """Replace unreadable code line for line, so that AdaCoder's Python can parse the rest.
 
-Code may be unreadable because the user's Python is newer than AdaCoder's, or because the user is still editing the
-code. A function in another place of the file can still be checked. So unreadable code is replaced by statements that
-bind the same names.
+Code may be unreadable because the user's Python is newer, or because the user is still typing. Such code is replaced by
+statements that bind the same names, so that other functions can still be checked.
 """
 
 from __future__ import annotations
@@ -25,26 +24,25 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings. The pattern is only approximate, because the text may be broken in any way."""
+"""Comments and strings. The pattern is only approximate, because the text may be broken."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines that continue a statement, each with a beginning of such a statement. If this beginning is put
-before the line, the line can be parsed alone."""
+"""Patterns of lines such as `else:`, and code that makes such a line valid if it is put before the line."""
 
 
 _MOST = 200
-"""Maximum number of unreadable parts. A text with more parts is not Python, so it is not parsed."""
+"""A text with more unreadable parts than this is probably not Python, and is not parsed."""
 _MOST_LINES = 20_000
 """Maximum number of lines of a statement that are parsed one by one."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """Parse `text`. Code outside `within` that AdaCoder's Python cannot read is replaced.
+    """Parse `text` after replacing unreadable code outside the spans in `within`.
 
-    Return None if the code inside `within` is unreadable, or if the text does not parse after the replacement.
+    Return None if the code inside `within` is unreadable, or if parsing still fails.
     """
     tree = parsed(text)
     if tree is not None:
@@ -55,7 +53,6 @@ def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
 
 
 def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable statements of a module. In a statement that overlaps `within`, only parts are replaced."""
     ours: list[Span] = []
     for statement in _unreadable(text, statements(text)):
         if _apart(statement, within):
@@ -122,9 +119,9 @@ def _binding(text: str) -> str:
 
 
 def _header(header: re.Match[str], text: str) -> str:
-    """Return a `def` or `class` header with the same name that binds every other name in `text`.
+    """Return a `def` or `class` header that also binds all other names in `text`.
 
-    A function header binds the other names inside the function. A class header binds them outside the class.
+    For example, `def f(a=0, b=0):` binds `f`, `a` and `b`.
     """
     names = [name for name in _names(text[header.end() - header.start() :]) if name != header["name"]]
     if header["kind"] == "class":

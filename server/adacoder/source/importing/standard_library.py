@@ -26,9 +26,9 @@ _DEEPEST = 8
 
 
 def standard_import(name: str, used_in: str = "") -> str | None:
-    """Return the statement that imports `name` as the code `used_in` uses it; None if no statement is likely.
+    """Return the likely import of `name` from the standard library; None if there is none.
 
-    If `used_in` is empty, `name` has its most common meaning.
+    `used_in` is code that uses `name`. If it is empty, the most common meaning is assumed.
     """
     taken = attributes_of(name, used_in)
     if name in TWINS and taken is not None:
@@ -58,7 +58,7 @@ def attributes_of(name: str, code: str) -> frozenset[str] | None:
     return _attributes(code).get(name)
 
 
-@lru_cache(maxsize=1)  # the caller looks up several names of the same code one after the other
+@lru_cache(maxsize=1)  # callers look up several names in the same code
 def _attributes(code: str) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     tree = parsed(code)

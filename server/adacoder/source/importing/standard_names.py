@@ -1,6 +1,6 @@
 """Names of the standard library that programs often use without importing them.
 
-Each name is listed under the module that people usually mean. Ambiguous names, such as `path` or `dumps`, are left out.
+Names with several likely modules, such as `path` or `dumps`, are left out.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
 WITH_ATTRIBUTES = words(
     "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Lower-case names whose attributes code often uses. The other lower-case names are functions."""
+"""Lower-case names of objects whose attributes code often uses. The other lower-case names are functions."""
 
 TWINS = words("bisect copy datetime fnmatch glob pprint random time")
 """Modules that have a member with the module's own name. Code uses the module and the member equally often."""
@@ -165,8 +165,8 @@ SUBMODULES = sorted(
 """Submodules that the import of their package may not load. They are imported by their full name."""
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
-"""Modules that are never imported for a name, because their import has side effects or functions do not need them."""
+"""Modules that are never suggested, because importing them has side effects or code rarely needs them."""
 
 _NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))
-"""The builtins of every Python since 3.8, because the user's Python may be newer than AdaCoder's."""
+"""Builtins of every Python since 3.8. The user's Python may be newer than AdaCoder's."""

@@ -1,7 +1,6 @@
 """Choose the imports and definitions that a function needs, and the place for each.
 
-All names in the module keep their meaning. An import or definition that would mask a name of the module goes into the
-functions that need it.
+An import or definition that would mask a name of the module is placed inside the functions that need it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _FUTURE = "__future__"
 _ANNOTATIONS = ImportedName(_FUTURE, "annotations")
 _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated)[^\n]*['\"]", re.MULTILINE)
-"""A line that may have an annotation or type in quotes, such as `def f(x: "Name")`."""
+"""A line that may have a quoted annotation or type, such as `def f(x: "Name")`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Dependencies:
     definitions: tuple[str, ...] = ()
     """Statements for the top level of the module."""
     inside: tuple[str, ...] = ()
-    """Statements that go into the function's own body."""
+    """Statements for the function's own body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class _Needed:
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
     """Choose the imports and definitions of `candidate` that the target needs with its new body.
 
-    `function` is the text of the target with this body, at column 0.
+    `function` is the source of the target with this body, at column 0.
     """
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
@@ -110,7 +109,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """Return whether the module already has this definition, or the definition is the target itself."""
+    """Return whether a definition is the target itself, or is already in the module."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -120,7 +119,7 @@ def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool
 def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
     """Return the definitions that would mask a name of the module or a builtin.
 
-    Definitions that use such a definition are included, because they must be placed in the same function.
+    Definitions that use these are included, because they must be in the same function.
     """
     found: list[_Needed] = []
     while True:
@@ -141,8 +140,8 @@ def _uses(
 ) -> frozenset[str]:
     """Return the names that `text` uses.
 
-    If the module imports a name only for type checkers, only uses of the name at run time count. `statements` is the
-    parsed `text`. For the target, `statements` is only the body, because the module already has the header.
+    `statements` are the parsed `text`, or only the body of the target. A name that the module imports only for type
+    checkers counts only if it is used at run time.
     """
     found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
     for_typing = found & module.bound.for_typing
@@ -179,14 +178,17 @@ def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]
 
 
 def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[ImportedName]:
-    """Return the distinct names that the candidate imports, without `__future__` and the module's own names."""
+    """Return the names that the candidate imports, except from `__future__` and from the module itself."""
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
     return list(_unhidden(names))[::-1]
 
 
 def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
-    """Yield the names that no later import rebinds, last first. `import a.b` does not rebind `import a.c`."""
+    """Yield the names that no later import rebinds, last first.
+
+    `import a.b` does not rebind the `a` of `import a.c`.
+    """
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
         is_whole = name.name is None and name.alias is None
@@ -197,7 +199,7 @@ def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
 
 
 def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import loads the module itself, or the target from any module."""
+    """Return whether an import loads the module itself or the target."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:
@@ -211,7 +213,6 @@ def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether the module already has the same import."""
     origin = name.origin(target.module)
     there = origin in module.bound.origins.get(name.binds, ())
     if name.binds == name.name and module.has_from_star(origin):
@@ -222,9 +223,9 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import at module level would mask another meaning of the name, or might itself be masked.
+    """Return whether an import at module level would mask another meaning of the name, or might be masked.
 
-    If an `import *` may provide the name of an imported module, both are assumed to be the same module.
+    `import x` and an `import *` that provides `x` are assumed to give the same module.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -237,8 +238,7 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
     """Replace an `import *`, which could mask any name, by imports of the `unknown` names that it provides.
 
-    `only` is True if the candidate has no other `import *`. In this case, an `import *` whose exports are unknown is
-    assumed to provide all unknown names.
+    If the exports of the only `import *` are not known, it is assumed to provide all unknown names.
     """
     known = surely_exported(star.module)
     if known is None:
@@ -251,7 +251,7 @@ def _futures(
 ) -> tuple[ImportedName, ...]:
     """Return the candidate's `from __future__ import annotations` if an annotation in `statements` may need it.
 
-    Otherwise return nothing, because this import changes all annotations of the module at run time.
+    Otherwise return nothing, because this import changes all annotations of the module.
     """
     if _is_there(_ANNOTATIONS, target, module):
         return ()
@@ -262,10 +262,7 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that Python evaluates when `statement`, or a function that it defines, runs.
-
-    Python never evaluates the annotations of local variables, so they are left out.
-    """
+    """Yield the annotations that Python may evaluate. Annotations of local variables are never evaluated."""
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
@@ -278,7 +275,7 @@ def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
 def _may_fail(annotation: ast.expr, binds: Set[str]) -> bool:
     """Return whether evaluating an annotation may fail.
 
-    In older Pythons, `int | None` and `list[int]` fail. A name in `binds` may be defined further down.
+    `int | None` and `list[int]` fail in old Pythons, and names in `binds` may be defined later.
     """
     return any(
         isinstance(node, ast.BinOp)

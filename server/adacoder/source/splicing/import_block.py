@@ -1,7 +1,6 @@
-"""Add imports to the imports at the head of a module, in the module's groups and the project's style.
+"""Add imports at the top of a module, in the module's groups and the project's style.
 
-If the existing imports of a group are sorted, a new import goes to its place in this order. Otherwise, the new import
-goes to the end of the group.
+In a sorted group, a new import goes to its place in the order. In other groups, it goes to the end.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
 """The groups of imports, in the order of PEP 8."""
 _FUTURE_MODULE = "__future__"
 _HEADING = re.compile(r"\b(?:imports?|standard lib\w*|stdlib|(?:third|3rd|first|1st)[ -]party)\b", re.IGNORECASE)
-"""Words of a comment that is the heading of a group of imports."""
+"""Matches a comment that is the heading of a group of imports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The import statements on one logical line at the top level of a module."""
+    """The imports on one logical line at the top level of a module."""
 
     span: Span
     names: tuple[ImportedName, ...]
     first: int
-    """The 0-based first line of the statements."""
+    """The 0-based first line."""
     after: int
-    """The 0-based line after the statements."""
+    """The 0-based line after the last line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class NewLine:
 
 
 _Names = tuple[ImportedName, ...]
-"""Names imported by one statement."""
+"""The names that one statement imports."""
 
 
 class ImportBlock:
@@ -79,7 +78,7 @@ class ImportBlock:
     def extended(self, names: Iterable[ImportedName]) -> tuple[list[Edit], list[ImportedName]]:
         """Add `names` to existing statements that import from the same modules.
 
-        Return the edits in the order of the text, and the names that still need new statements.
+        Return the edits in the order of the text, and the names that need new statements.
         """
         changed: dict[Statement, str] = {}
         left: list[ImportedName] = []
@@ -114,11 +113,10 @@ class ImportBlock:
         return sorted(found, key=lambda each: (each.line, each.group))
 
     def _is_joined(self, line: int, following: int) -> bool:
-        """Return whether all lines from `line` up to `following`, exclusive, are comments."""
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        """Return the text of a statement with `\\n` line endings; empty if it mixes line endings."""
+        r"""Return the text of a statement with `\n` line endings; empty if the statement mixes line endings."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -133,7 +131,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: ImportedName) -> Statement | None:
-        """Find the last statement that imports from the same module as `name` and can take `name` as well."""
+        """Return the last statement that imports from the same module and can be extended by `name`."""
         if self._stands_alone(name):
             return None
         found = [
@@ -145,13 +143,13 @@ class ImportBlock:
         return found[-1] if found else None
 
     def _stands_alone(self, name: ImportedName) -> bool:
-        """Return whether `name` needs its own statement."""
+        """Return whether `name` must have its own statement."""
         style = self._style
         is_apart = style.force_single_line or (name.alias is not None and not style.combine_as_imports)
         return is_apart or name.name in (None, "*")
 
     def _together(self, names: Iterable[ImportedName]) -> list[_Names]:
-        """Group `names` by the import statement that they share."""
+        """Group `names` so that each group can share a statement."""
         joined: dict[str | ImportedName, list[ImportedName]] = {}
         for name in names:
             joined.setdefault(name if self._stands_alone(name) else name.module, []).append(name)
@@ -169,7 +167,6 @@ class ImportBlock:
         return f"from {names[0].module} import (\n{inside})"
 
     def _within(self, group: list[Statement], new: list[_Names]) -> Iterator[NewLine]:
-        """Place new statements in an existing group."""
         keys = [self._key(each.names) for each in group if each.names[0].module != _FUTURE_MODULE]
         is_sorted = keys == sorted(keys)
         places: dict[int, list[_Names]] = {}
@@ -216,7 +213,10 @@ class ImportBlock:
         return max(index for index, each in enumerate(ranks) if each)
 
     def _line_of(self, rank: int, head: int) -> int:
-        """Return the line before which to insert a new group of this rank."""
+        """Return the line before which to insert a new group of imports.
+
+        `rank` is the group's position in PEP 8's order.
+        """
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
             return before[-1][-1].after
@@ -226,14 +226,14 @@ class ImportBlock:
         above = line
         while above > 0 and self._lines[above - 1].lstrip(" \t\f").startswith("#"):
             above -= 1
-        # A comment on the first line belongs to the file, unless it mentions imports. Other comments belong to the code
-        # below them.
+        # A comment on the first line belongs to the file, unless it mentions imports. Other comments belong to the
+        # imports below.
         is_heading = above > 0 or (line == 1 and _HEADING.search(self._lines[0]) is not None)
         return above if is_heading else line
 
 
 def statements_at(text: str, spans: Iterable[Span]) -> Iterator[Statement]:
-    """Yield the import statements among `spans`, the top-level statements of `text`."""
+    """Yield the imports among the top-level statements of `text`, which are at `spans`."""
     lines = Lines(text)
     for span in spans:
         names = imported(span.of(text))

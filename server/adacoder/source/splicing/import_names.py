@@ -1,4 +1,4 @@
-"""Add a name to an existing `from` import. The import keeps its order, layout and comments."""
+"""Add a name to an existing `from` import, and keep its order, layout and comments."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
-    """Add `name` to `statement`, a `from` import with `\\n` line endings; None if this is not possible.
+    r"""Add `name` to `statement`, a `from` import with `\n` line endings; return None if this is not possible.
 
-    No line gets longer than the style allows. A long import gets parentheses, or its names are wrapped again.
+    If a line would become too long for the style, parentheses are added or the names are wrapped again.
     """
     tree = parsed(statement)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:
@@ -51,7 +51,7 @@ class _Names:
         self._has_comment = "#" in text
 
     def with_one(self, item: str) -> str | None:
-        """Add `item` in the style's order if the names are sorted in this order, else at the end."""
+        """Add `item` at its place if the names are sorted in the style's order, otherwise at the end."""
         index = self._place(item)
         if self._closing is not None and self._is_one_a_line():
             return self._on_a_line_of_its_own(item, index)
@@ -81,7 +81,7 @@ class _Names:
         row = self._rows[0]
         indent = self._text[self._lines.starts[row] : self._spans[0][0]]
         if index < len(self._rows):
-            # The item goes directly below the previous name, so a comment above the next name stays above that name.
+            # The item goes directly below the previous name, because a comment may belong to the next name.
             above = self._rows[index - 1] if index else self._rows[0] - 1
             at = self._lines.starts[above + 1]
             return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"
@@ -107,7 +107,7 @@ class _Names:
         return all(len(line) <= self._style.line_length or line in old for line in changed.split("\n"))
 
     def _spread(self, items: Sequence[str]) -> str:
-        """Wrap the names and align each line with the first name. Each line has as many names as fit."""
+        """Put as many names on each line as fit, aligned with the first name."""
         start = self._spans[0][0]
         indent = " " * (start - self._lines.starts[self._lines.line_at(start)])
         closing = self._text[self._spans[-1][1] :].lstrip(" ,")

@@ -1,4 +1,4 @@
-"""Read the order and layout of imports from the formatter options in pyproject.toml, or else follow PEP 8."""
+"""Read the order and layout of imports from the formatters' options in pyproject.toml, with PEP 8 as the default."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from adacoder.domain import Module
 
 _LONGEST_LINE = 320
-"""Maximum line length that a formatter accepts."""
+"""Maximum line length to accept from the options."""
 _Key = tuple[int, str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportStyle:
-    """Options of ruff and isort that affect the place of an import. Names are isort's, and defaults are PEP 8's."""
+    """Options of ruff and isort for the order and layout of imports.
+
+    The names are isort's, and the defaults follow PEP 8.
+    """
 
     line_length: int = 79
     order_by_type: bool = True
@@ -35,14 +38,14 @@ class ImportStyle:
     known_third_party: tuple[str, ...] = ()
 
     def name_key(self, name: str) -> _Key:
-        """Return the sort key of a name in a statement."""
+        """Return the sort key of a name in an import statement."""
         kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
         return (kind if self.order_by_type else 0, *self._letters(name))
 
     def statement_key(self, module: str, name: str | None) -> tuple[bool, bool, int, str, str, bool, _Key]:
         """Return the sort key of a statement in its section.
 
-        `name` is the first name of a `from` import. It is None for a plain `import`.
+        `name` is the first name of a `from` import, or None for a plain `import`.
         """
         is_from = name is not None
         rest = module.lstrip(".")
@@ -68,7 +71,7 @@ _PROFILES: Mapping[str, ImportStyle] = {
 
 
 def import_style(module: Module) -> ImportStyle:
-    """Read the import style of a module's project: ruff's options, else isort's, else black's line length."""
+    """Return the import style of a module's project: ruff's options, else isort's, else black's line length."""
     tools = project_tools(module.path.parent, module.top)
     ruff, isort, black = (tools.get(name) for name in ("ruff", "isort", "black"))
     if isinstance(ruff, Mapping):
@@ -82,7 +85,7 @@ def import_style(module: Module) -> ImportStyle:
 
 
 def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
-    """Update `style` with the options in `tables` that are known and have valid values. Later tables win."""
+    """Update `style` with the valid options in `tables`. Later tables override earlier ones."""
     for table in tables:
         options = {key.replace("-", "_"): value for key, value in table.items()} if isinstance(table, Mapping) else {}
         if options.get("relative_imports_order") == "closest-to-furthest":
@@ -94,7 +97,7 @@ def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
 
 
 def _read(value: object, default: object) -> Any:
-    """Return `value` if it has the type of `default`, else `default`."""
+    """Return `value` if it is valid in place of `default`, otherwise `default`."""
     match default:
         case bool():
             return value if isinstance(value, bool) else default

@@ -1,4 +1,4 @@
-"""Place new imports and definitions in a module, based on its lines."""
+"""Find the place for new imports and definitions in a module, based on its lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IMPORT = re.compile(r"(?:import|from)\b")
 _STRING = re.compile(r"[rRuU]?['\"]")
 _BLOCK = re.compile(r"@|(?:(?:async[ \t]+)?def|class)\b")
 _COOKIE = re.compile(r"#(?:!|.*coding[:=])")
-"""A line that must stay at the top, because it is a shebang or declares an encoding."""
+"""A line that must stay at the top: a shebang or the declaration of an encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Addition:
 
 
 class Layout:
-    """The top level of a target's module, up to the target."""
+    """The top-level statements of a module, up to the target."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -53,8 +53,7 @@ class Layout:
     ) -> list[Edit]:
         """Return the edits that add these imports and definitions, in the order of the text.
 
-        Imports go to the module's imports, with `__future__` first. Definitions go directly before the target's
-        top-level statement.
+        Imports are added to the module's imports. Definitions go directly before the target's top-level statement.
         """
         if not (futures or imports or definitions):
             return []
@@ -89,8 +88,7 @@ class Layout:
     def _definitions(self, texts: Sequence[str], own: int) -> _Addition:
         """Place definitions before the target's top-level statement.
 
-        Two blank lines go above the definitions. One blank line is enough if neither the first definition nor the
-        statement above is a function or class.
+        PEP 8 asks for two blank lines around functions and classes. Otherwise, one blank line is enough.
         """
         before = self._statements[-2:-1]
         blocks = [_BLOCK.match(texts[0]), *(_BLOCK.match(self._text, span.start) for span in before)]
@@ -106,7 +104,7 @@ class Layout:
 
     @cached_property
     def _statements(self) -> list[Span]:
-        """The top-level statements up to the statement with the target, inclusive."""
+        """The top-level statements up to and including the statement of the target."""
         return [span for span in statements(self._text) if span.start < self._target.definition.end]
 
     @cached_property
@@ -116,7 +114,7 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """Return the line after the module's docstring, or else after the comments that do not belong to code."""
+        """Return the line after the module's docstring, or else after the comments at the top of the file."""
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0
@@ -149,7 +147,6 @@ class Layout:
         return Edit(offset, offset, text)
 
     def _blank_above(self, line: int) -> int:
-        """Count the blank lines directly above `line`."""
         above = 0
         while line > above and not self._stripped(line - above - 1):
             above += 1
@@ -174,7 +171,7 @@ class Layout:
         return line
 
     def _blank_before(self, line: int) -> int:
-        """Return the number of blank lines to put before the code at or after `line`."""
+        """Return the number of blank lines that the code at or after `line` needs before it."""
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
         return 2 if _BLOCK.match(self._stripped(line)) else 1

@@ -1,4 +1,4 @@
-"""The names of a target's module, and their meanings outside the target."""
+"""The names that a module uses and binds outside the target."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """The names of a target's module, and their meanings outside the target."""
+    """The names that a module uses and binds outside the target."""
 
     text: str
     bound: Bindings
     elsewhere: frozenset[str]
-    """Names that the module uses outside the target but does not bind: builtins, or names from `import *`."""
+    """Names that the module uses outside the target but does not bind itself: builtins, or names from `import *`."""
     _statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     def takes(self, name: str) -> bool:
-        """Return whether `name` already has a meaning in the module that a new binding would mask."""
+        """Return whether the module already binds or uses `name`, which a new binding would mask."""
         return name in self.bound.origins or name in self.elsewhere
 
     def has_same(self, name: str, node: ast.stmt) -> bool:
-        """Return whether the module's own `name` can replace the definition `node` of `name`.
+        """Return whether the module's own `name` can replace the definition `node` from a candidate.
 
-        The model has seen the module, so two classes with this name count as the same, and so do two functions with the
-        same parameters. Other statements must be equal. The module's `name` is also used if the module imports it from
-        outside the standard library, or if `node` has no code in its body.
+        The model has seen the module. So two classes of the same name count as the same, and so do two functions with
+        the same parameters. The module's `name` is also used if it is imported from outside the standard library, or if
+        `node` has an empty body.
         """
         if name not in bound([node]):
             return False
@@ -47,11 +47,10 @@ class ModuleNames:
             return True
         try:
             return any(_is_same(there, node) for there in self._definitions().get(name, ()))
-        except RecursionError:  # `ast.dump` recurses deeper than Python's parser
+        except RecursionError:  # `ast.dump` may recurse deeper than the parser
             return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
-        """Map each name to the top-level statements that bind it."""
         if not self._statements:
             for span in statements(self.text):
                 tree = parsed(span.of(self.text))
@@ -63,7 +62,7 @@ class ModuleNames:
     def has_from_star(self, origin: str) -> bool:
         """Return whether the module's `import *` certainly provides the object with the dotted path `origin`.
 
-        The answer is False if the module has several `import *`, because another of them could rebind the name.
+        The answer is False for several `import *`, because any of them could rebind the name.
         """
         module, _, name = origin.rpartition(".")
         if self.bound.stars != {module} or name in self.bound.origins:
@@ -77,7 +76,7 @@ class ModuleNames:
 
 @lru_cache(maxsize=8)
 def module_names(target: Target) -> ModuleNames:
-    """Read the names that the module of `target` defines or imports."""
+    """Return the names that the module of `target` uses and binds."""
     found = bindings(target.text, target.module)
     used = used_names(without(target.text, target.definition, target.indent)) - found.origins.keys()
     return ModuleNames(unmarked(target.text), found, used if found.stars else used & BUILTINS)
@@ -95,7 +94,7 @@ def _is_same(there: ast.stmt, node: ast.stmt) -> bool:
 
 
 def _is_shell(node: ast.stmt) -> bool:
-    """Return whether a function or class contains only a docstring, `pass` or `...`."""
+    """Return whether the body of a function or class is only a docstring, `pass` or `...`."""
     return isinstance(node, (*DEFINITIONS, ast.ClassDef)) and all(
         isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
         for each in node.body

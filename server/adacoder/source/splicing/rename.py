@@ -1,8 +1,7 @@
 """Rename the parameters of a function, and the function itself, throughout its text.
 
-Every variable with an old name is renamed, regardless of its scope. This is safe because the new names are not in use.
-The result is verified: only these names may differ in the syntax tree. If anything else differs, `with_names` returns
-None, so nothing is renamed.
+A variable is renamed in all scopes of the function, because the new names are not yet in use. The result is verified:
+the syntax tree must differ only in these names.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FIELD = re.compile(r"\{\{|\{[^{}]*")
-"""An escaped brace, or a field of a formatted string up to the next brace."""
+"""An escaped brace, or a replacement field of an f-string up to the next brace."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
-"""Builtins that can see the names of local variables. No variable is renamed in a function that uses them."""
+"""Builtins that depend on the names of local variables. A function that uses them is not changed."""
 
 
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
-    """Rename variables in `text`, which defines `function`; None if the result cannot be verified.
+    """Rename variables in `text`, which defines `function`; None if this is not safe.
 
-    Recursive calls get the new function name and keywords. With `method`, only calls on the first parameter count as
-    recursive, such as `self.f()`.
+    In recursive calls, the function's name and the keywords are renamed as well. With `method`, only calls such as
+    `self.f()` are recursive.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)
@@ -44,13 +43,13 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
         changed = apply_edits(text, tuple(renaming.edits))
         after = parsed(changed)
         is_proved = after is not None and ast.dump(after) == renamed
-    except RecursionError:  # all these functions recurse deeper than Python's parser
+    except RecursionError:  # all of these may recurse deeper than the parser
         return None
     return changed if is_proved else None
 
 
 def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, str]) -> bool:
-    """Return whether a function behaves the same after all variables with these names are renamed."""
+    """Return whether a function would behave the same after renaming these variables."""
     nodes = [node for statement in root.body for node in ast.walk(statement)]
     known, new = set(all_names(root)), list(names.values())
     parameters = {node.arg for node in nodes if isinstance(node, ast.arg)}
@@ -68,7 +67,7 @@ def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, s
 
 
 def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
-    """Return whether a node uses one of `names` as something other than a variable of the function."""
+    """Return whether a node uses one of `names` for something other than a variable, such as an import."""
     if isinstance(node, ast.Name | ast.arg | ast.keyword | ast.Attribute | ast.Constant | ast.Nonlocal):
         return False
     values = [value if isinstance(value, list) else [value] for _, value in ast.iter_fields(node)]
@@ -77,7 +76,7 @@ def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Renaming(ast.NodeTransformer):
-    """Renames variables in the syntax tree of one function. `edits` make the same changes in its text."""
+    """Renames variables in the syntax tree of a function, and collects the same changes of the text in `edits`."""
 
     text: str
     names: Mapping[str, str]
@@ -87,7 +86,6 @@ class _Renaming(ast.NodeTransformer):
     edits: set[Edit] = field(default_factory=set)
 
     def _rename(self, old: str, node: ast.expr | ast.arg | ast.keyword) -> str:
-        """Rename `old`, which is at the start of `node`."""
         self._edit(old, self._offset(node.lineno, node.col_offset))
         return self.names.get(old, old)
 
@@ -96,7 +94,7 @@ class _Renaming(ast.NodeTransformer):
             self.edits.add(Edit(start, start + len(old), self.names[old]))
 
     def _edit_all(self, node: ast.expr | ast.stmt, pattern: re.Pattern[str]) -> None:
-        """Rename the words in a node's text where it matches `pattern`."""
+        """Rename all words of a node's text that `pattern` matches."""
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         for part in pattern.finditer(self.text, start, end):
@@ -115,7 +113,7 @@ class _Renaming(ast.NodeTransformer):
         return False
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        # Before Python 3.12, the nodes inside do not have correct positions.
+        # Before Python 3.12, nodes inside f-strings have wrong positions.
         self._edit_all(node, _FIELD)
         return replace(self, edits=set()).generic_visit(node)
 

@@ -1,5 +1,5 @@
-"""The parts of `source/context.py`.
+"""Helpers of `source/context.py`.
 
 `module` lists the imports and definitions of a module, `outline` shows definitions without their bodies, and `masking`
-hides text that no model may see. `near_files` reads the project's other files, within a budget.
+hides secrets. `near_files` reads a limited amount of the project's other files.
 """

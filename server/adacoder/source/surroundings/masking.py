@@ -1,6 +1,6 @@
-"""Mask long strings and possible secrets in a module's text before a model sees it.
+"""Mask long strings and possible secrets in a module's text before a model sees the text.
 
-A prompt can leave the machine: a model server may run elsewhere, and a recorded conversation may go into a bug report.
+The model server may be on another machine, and a recorded conversation may be published in a bug report.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ _SECRET_NAME = re.compile(
     r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
     re.IGNORECASE,
 )
-"""Text before a string that names it as a secret, such as `password = ` or `"api_key": `."""
+"""The start of an assignment to a secret, such as `password = ` or `"api_key": `."""
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
-"""A long run of letters and digits without spaces, like a key or token."""
+"""Matches a long mix of letters and digits without spaces, such as a key or token."""
 _LONGEST_NAMING = 400
-"""Maximum characters before a string that are searched for its name."""
+"""Maximum characters before a string in which the name of a secret is searched."""
 _LONGEST_STRING = 80
-"""Maximum characters of a string that is shown. A longer string may be a secret, and rarely explains a constant's
-use."""
+"""Maximum characters of a string to show. A longer string may be a secret, and rarely explains its use."""
 
 
 def masked(text: str) -> str:
-    """Dedent a part of a module, and mask long strings and possible secrets in it."""
+    """Return `text` dedented, with long strings and possible secrets masked."""
     text = normalize(text)
     parts: list[str] = []
     done = 0
@@ -43,12 +42,12 @@ def masked(text: str) -> str:
 
 
 def masked_line(text: str, line: LogicalLine) -> str:
-    """Apply `masked` to the code of a logical line of `text`, without its trailing comment."""
+    """Return the code of a logical line of `text`, masked and without its trailing comment."""
     return masked(text[line.start - len(line.indent) : line.code_end])
 
 
 def _is_to_mask(literal: str, before: str) -> bool:
-    """Return whether a string must be masked, because of its content or the text `before` it on its line."""
+    """Return whether to mask a string, because of its content or the text `before` it on its line."""
     content = literal.strip("'\"")
     if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or without_secrets(content) != content:
         return True
@@ -59,7 +58,7 @@ def _is_to_mask(literal: str, before: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """Blank out the comments and strings of `text`, so that only code can be searched."""
+    """Blank out the comments and strings of `text`, to search only code."""
     blank = list(text)
     for literal in string_literals(text, 0, len(text)):
         blank[literal.start : literal.end] = _blanked(literal.of(text))

@@ -1,4 +1,4 @@
-"""A module's imports and top-level definitions, found from its text."""
+"""Find a module's imports and top-level definitions in its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(r"(?P<names>[^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t
 
 @dataclass(frozen=True, eq=False)
 class ModuleText:
-    """The text of one module of the project, which may be broken."""
+    """The text of a project module, which may be broken."""
 
     path: Path
     name: str
@@ -45,7 +45,7 @@ class ModuleText:
 
     @cached_property
     def for_annotations(self) -> frozenset[int]:
-        """The starts of the lines under `if TYPE_CHECKING:`. Their imports do not exist at run time."""
+        """Offsets of the lines under `if TYPE_CHECKING:`, whose imports do not exist at run time."""
         found: set[int] = set()
         guard: int | None = None
         for line in self.lines:
@@ -59,7 +59,7 @@ class ModuleText:
 
     @cached_property
     def imports(self) -> list[ImportedName]:
-        """The names bound by `import_lines`."""
+        """The names that `import_lines` import."""
         return [name for line in self.import_lines for name in imported(self.text[line.start : line.code_end])]
 
     @cached_property
@@ -96,7 +96,7 @@ class Symbol:
 
     module: ModuleText
     name: str
-    """The name in the module. For a member of a class, it is dotted."""
+    """The name in the module, such as `Class.method`."""
     span: Span
     definition: Definition | None = None
     """The definition; None for a constant or an alias."""
@@ -108,10 +108,10 @@ class Symbol:
 
     @property
     def is_alias(self) -> bool:
-        """True if the name is spelt like a class. Type aliases usually are."""
+        """True for a variable that is spelt like a class, as most type aliases are."""
         return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
 
     @property
     def text(self) -> str:
-        """The whole statement of the symbol."""
+        """The whole statement that defines the symbol."""
         return self.span.of(self.module.text)

@@ -1,7 +1,6 @@
 """Find definitions of names in the files of the user's project.
 
-Files are read as text, each at most once. The limit counts bytes, not seconds. So the same texts always give the same
-results.
+Files are read as text, each at most once. The limit is in bytes and not in seconds, so that the result is reproducible.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MOST_NAMES = 24
 _LONGEST_FILE = 200_000
 """Maximum bytes of a file. Longer files usually contain data or generated code, so they are skipped."""
 _ALL_FILES = 300_000
-"""Maximum bytes that are read for one target. Reading them takes about a third of a second."""
+"""Maximum bytes to read for one target, which takes about a third of a second."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
@@ -40,11 +39,14 @@ class DefinedAt:
 
 
 Follow: TypeAlias = "Callable[[Sequence[str], Sequence[str], Path, NearFiles], Sequence[tuple[str, DefinedAt]]]"
-"""A function that finds the definitions of names, in order, for a module with these import statements and this path."""
+"""The type of a function that resolves names.
+
+Its arguments are the names, the import statements and the path of a module, and the files to search.
+"""
 
 
 class NearFiles:
-    """The files around one module."""
+    """The files of the project around one module."""
 
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
@@ -83,7 +85,6 @@ class NearFiles:
     def _elsewhere(
         self, names: Sequence[str], imports: Sequence[ImportedName], module: ModuleText
     ) -> dict[str, list[Symbol]]:
-        """Resolve imported `names`."""
         if not names:
             return {}
         found: dict[str, list[Symbol]] = {}
@@ -104,7 +105,7 @@ class NearFiles:
     def file(self, folder: Path, name: str) -> Path | None:
         """Find the file of the module `name` in `folder`.
 
-        For a package without `__init__.py`, return the path that this file would have.
+        For a package without `__init__.py`, return the path of the missing file.
         """
         package = folder / name / "__init__.py"
         try:
@@ -112,11 +113,11 @@ class NearFiles:
                 if path in self._overlays or path.is_file():
                     return path
             return package if package.parent.is_dir() else None
-        except OSError:  # the folder may not be entered, or the name is too long
+        except OSError:  # no permission, or the name is too long
             return None
 
     def text(self, path: Path) -> str:
-        """Read a file of the project. If the file is open in the editor, the editor's text counts.
+        """Read a file of the project, or the editor's text if the file is open there.
 
         Raises:
             OSError: the file is too long, not part of the project, or not Python text.

@@ -1,6 +1,6 @@
-"""Outline definitions and constants for a model: show how to use them, without their bodies.
+"""Show a model how to use definitions and constants, without their bodies.
 
-Everything is read from lines, so the intact parts of a broken file can still be shown.
+The code is read line by line, so the intact parts of a broken file can still be shown.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _UNDERLINE = re.compile(r"^[=~*#^-]{3,}$", re.MULTILINE)
 _LONGEST_VALUE = 400
 """Maximum characters of a constant's statement. A longer statement is cut."""
 _LONGEST_FIELD = 80
-"""Maximum characters of a statement that sets a field or attribute. A longer statement is shown without its value."""
+"""Maximum characters of a statement that sets a field or attribute. In a longer statement, the value is omitted."""
 _MOST_FIELDS = 40
-"""Maximum lines of fields for one class. A longer list, such as all countries, is clear from its first lines."""
+"""Maximum lines of fields for one class. The first lines usually explain a longer list."""
 SUMMARY = 200
-"""Maximum characters of a docstring that is shown to state the purpose."""
+"""Maximum characters of a docstring that is shown only for its purpose."""
 PROSE = 800
-"""Maximum characters of a docstring that is shown to explain the behaviour as well."""
+"""Maximum characters of a docstring that is shown to explain a function's behaviour."""
 LONGEST_CLASS = 4000
-"""Maximum characters of the class around a method. In a longer class, each method is shown with less detail."""
+"""Maximum characters of the class around a method. Methods of a longer class are shown with less detail."""
 
 
 class _Detail(Enum):
@@ -43,7 +43,7 @@ class _Detail(Enum):
     NAMES = auto()
 
 
-@lru_cache(maxsize=64)  # the function is called for every name that a statement binds
+@lru_cache(maxsize=64)  # called for every name that a statement binds
 def constant(text: str) -> str:
     """Return a constant's statement, masked and shortened."""
     text = masked(text)
@@ -51,7 +51,7 @@ def constant(text: str) -> str:
 
 
 def outline(definition: Definition, *, characters: int = SUMMARY) -> str:
-    """Return a definition without its body: decorators, header, and `characters` of its docstring."""
+    """Return a definition without its body: decorators, header, and at most `characters` of its docstring."""
     return "\n".join(_with_body(definition, _docstring(definition, characters)))
 
 
@@ -65,11 +65,11 @@ def listing(
     private: bool = True,
     characters: int = LONGEST_CLASS,
 ) -> str:
-    """Show how a class is used: decorators, header, fields, method signatures, and attributes that methods set.
+    """Show how to use a class: decorators, header, fields, method signatures, and attributes that methods set.
 
-    The method `own`, which is still to be written, and members in `hidden` are left out. If the result is longer than
-    `characters`, docstrings of methods are removed first. Next, methods that set no attributes are only named. Methods
-    in `mentioned` keep their details in both steps. Finally, the text is cut.
+    The method `own` and members in `hidden` are left out. If the result is longer than `characters`, docstrings of
+    methods are removed first. If it is still too long, methods that set no attributes are only named. Methods in
+    `mentioned` keep their details.
     """
     members = [
         each
@@ -94,7 +94,7 @@ def inherited(owner: Definition, member: Definition) -> str:
 
 
 def _nested(definition: Definition, lines: Sequence[str]) -> str:
-    """Put the `lines` that show `definition` inside the headers of its enclosing classes."""
+    """Put `lines`, which show `definition`, inside the headers of its enclosing classes."""
     for parent in reversed(definition.parents):
         lines = [*_header(parent), *_indented(lines)]
     return "\n".join(lines)
@@ -120,7 +120,6 @@ def _class(
 
 
 def _fields(owner: Definition) -> list[str]:
-    """Return the fields of a class, with their docstrings."""
     text = owner.text
     found: list[str] = []
     for line, following in field_lines(owner):
@@ -133,9 +132,9 @@ def _fields(owner: Definition) -> list[str]:
 
 
 def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
-    """Yield the statements directly in a class body that declare or set attributes.
+    """Yield the statements of a class body that declare or set attributes.
 
-    Each comes with the next line, which may be the attribute's docstring.
+    Each is paired with the next line, which may be the attribute's docstring.
     """
     body = owner.body_lines
     for line, following in zip_longest(body, body[1:]):
@@ -145,7 +144,7 @@ def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | 
 
 
 def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine]]:
-    """Yield the statements of a method that set attributes of its first parameter, with the attributes' names."""
+    """Yield the statements of a method that set attributes of its first parameter, with the names of the attributes."""
     first = _FIRST_PARAMETER.match(member.header.of(member.text))
     if first is None:
         return
@@ -157,7 +156,7 @@ def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine
 
 
 def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
-    """Yield the statements that set attributes for the first time. The attributes are added to `known`."""
+    """Yield the statements that set attributes not in `known`, and add the attributes to `known`."""
     for names, line in attribute_lines(member):
         if not known.issuperset(names):
             known.update(names)
@@ -165,7 +164,7 @@ def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
 
 
 def _field(text: str, line: LogicalLine) -> str:
-    """Return a field's statement on one line, with its comment. A long value or comment is left out."""
+    """Return a field's statement on one line, with its comment. A long comment or value is omitted."""
     for end in (line.end, line.code_end):
         whole = masked(text[line.start : end])
         if len(whole) <= _LONGEST_FIELD and "\n" not in whole:
@@ -190,10 +189,10 @@ def _header(definition: Definition) -> list[str]:
 
 
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
-    """Return the lines of a docstring that are shown.
+    """Return the lines to show of the docstring `literal`; empty if it is not a string.
 
-    The lines are the first paragraph, or all prose if `characters` is more than `SUMMARY`. With `examples`, examples
-    count as prose. The list is empty if `literal` is not a string.
+    Only the first paragraph is shown unless `characters` exceeds `SUMMARY`. Examples are included only if `examples` is
+    true.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
@@ -213,7 +212,7 @@ def _docstring(definition: Definition, characters: int, *, examples: bool = Fals
 
 
 def _paragraph(text: str) -> str:
-    """Return the first paragraph on one line, without the underline of a heading."""
+    """Return the first paragraph on one line, without a heading's underline."""
     return " ".join(_UNDERLINE.sub("", text.split("\n\n", 1)[0]).split())
 
 
