@@ -1,8 +1,9 @@
-"""Control the access to the files of a workspace.
+"""Control access to the files of a workspace.
 
 Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
-The real path decides, so a symbolic link is judged by its target. Hard links cannot be recognised: a private file that
-has a second, harmless name in the workspace can be read by that name.
+
+A symbolic link is judged by its target. Hard links cannot be recognised: if a private file has a second, harmless name
+in the workspace, it can be read by that name.
 """
 
 from __future__ import annotations
@@ -33,26 +34,26 @@ class AccessDenied(OSError):
 
 
 class Access:
-    """Decides which files of a workspace one request may read, and reads them."""
+    """Decides which files one request may read, and reads them."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
-        """`folders` has the workspace and other folders that belong to it. Links in their paths are resolved."""
+        """`folders` are the workspace and the other folders whose files may be read. Their links are resolved."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """Cached real paths of folders. If one is out of date, opening a file fails."""
+        """Cached real paths of folders. An outdated path is safe, because opening a file by it fails."""
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return the Access to `workspace`, `others`, and the package of `module` even if it is outside of them."""
+        """Return an Access to `workspace`, to `others`, and to the package that contains `module`."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
 
     def refusal(self, path: Path) -> str | None:
-        """Return the reason why a file may not be read, shown or sent; None if it may.
+        """Return the reason why a file may not be read, shown or sent, or None if it may.
 
-        The file need not exist. Only `read` checks its contents.
+        The file need not exist. Only `read` also checks its contents.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -96,11 +97,10 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # If allowed folders contain each other, the innermost decides.
+        # If one allowed folder contains another, only names below the inner folder count.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
-        """Return the parts of a real path, relative to each allowed folder that contains it."""
         path = Path(real)
         return [path.relative_to(top).parts or (path.name,) for top in self._tops if path.is_relative_to(top)]
 
@@ -114,10 +114,10 @@ class Access:
 
 
 def read_regular(path: Path, *, most: int) -> bytes:
-    """Read a regular file that the user has named. It may have at most `most` bytes.
+    """Read a regular file that the user has named.
 
     Raises:
-        AccessDenied: the path is not a regular file, or the file is too long.
+        AccessDenied: the path is not a regular file, or the file has more than `most` bytes.
         OSError: the file cannot be read.
     """
     return _read(os.path.realpath(path), most)
@@ -136,13 +136,12 @@ def opened_regular(path: Path) -> Iterator[BufferedReader]:
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """Return whether `path` seems to be in `workspace`, but its real path is elsewhere."""
+    """Return whether a path in `workspace` leads out of it through a symbolic link."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
 
 def _read(real: str, most: int) -> bytes:
-    """Read the regular file at a path without links. Reject it if it was replaced meanwhile."""
     handle = _opened(real)
     try:
         if os.fstat(handle).st_size > most:
@@ -158,14 +157,15 @@ def _read(real: str, most: int) -> bytes:
 
 
 def _opened(real: str) -> int:
-    """Open the regular file at a path without links. Reject it if it was replaced meanwhile."""
-    # Named pipes and devices are not opened. If one replaces the file after this check, O_NONBLOCK prevents a wait.
+    """Open the regular file at a real path. Fail if another file replaces it during this call."""
+    # Check first, because opening a named pipe or a device can have effects. If one appears after the check, O_NONBLOCK
+    # keeps the call from waiting.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)
     try:
         found = os.fstat(handle)
-        # A parent folder may have become a link meanwhile. Then the real path is different, or has another file.
+        # Check the path again, because a parent folder may have been replaced by a link.
         if not stat.S_ISREG(found.st_mode) or os.path.realpath(real) != real or not _is_at(found, real):
             raise AccessDenied(f"{real} is not a regular file, or was moved just now")
     except BaseException:

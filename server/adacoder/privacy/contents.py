@@ -1,8 +1,9 @@
 """Find secrets by content: private keys, tokens of well-known services, and values with names like `password`.
 
-Only this module recognises secrets. It reads their patterns from `forms.txt`, `gitleaks.txt` and `detectors.txt`. Each
-pattern matches a limited length and has a list of literal texts, one of which is in every match. So most patterns can
-be skipped quickly, and the time of a search is linear in the length of the text.
+Only this module recognises secrets. It reads their patterns from `forms.txt`, `gitleaks.txt` and `detectors.txt`.
+
+A pattern matches text of limited length, so a search takes linear time. A pattern is skipped if the text contains none
+of the pattern's keywords.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags to open a file without following links and without blocking, as far as the system supports them."""
+"""Flags to open a file without following a link at its path, and without waiting. Some systems lack some of them."""
 
 MOST_BYTES = 64 * 1024
 """Only this many bytes at the beginning of a file are searched."""
@@ -31,14 +32,18 @@ LARGEST = 4 * 1024 * 1024
 _MOST_KEPT = 50_000
 _LISTS = ("forms.txt", "gitleaks.txt", "detectors.txt")
 _TELLS_OF_THE_REST = frozenset({"a secret of Kubernetes", "a vault of Ansible"})
-"""Kinds of secrets that are recognised by a marker before them. Masking the marker would not hide the secret."""
+"""Kinds of secrets whose pattern matches only a marker in front of the secret. Masking the marker would not hide the
+secret.
+"""
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
-"""An escape sequence in quoted text, such as `\\n` or `%3D`. A word may begin directly after it."""
+"""Matches an escape sequence in quoted text, such as `\\n` or `%3D`. A token may begin directly after an escape
+sequence.
+"""
 _LONGEST_ESCAPE = 6
 
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
-"""A word that is long enough for a token and has only characters that tokens contain."""
+"""Matches a word that could contain a token."""
 _LONGEST_WORD = 3000
 """Only this many characters at the beginning of a word are searched."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
@@ -48,11 +53,11 @@ _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
     r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
-"""A separator after a name, and the value after it."""
+"""Matches a separator, such as `=`, and the value after it."""
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""The name of a value, in the reversed text before the separator. An annotation may follow the name."""
+"""Matches the name before a separator, and its annotation if there is one. The text is reversed."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -75,17 +80,17 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""Words in a name that show that its value is not a secret."""
+"""If a name contains one of these words, as `public_key` does, its value is usually not secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
     r"|foobar|^(?:none|null|true|false|password|secret|token|string|str|bytes|pass|user|test)\d{0,4}$|^\$|^%|\{\{|^<)"
 )
-"""Placeholders that people write in place of a secret."""
+"""Matches placeholders that people write in place of a secret."""
 _PATH = re.compile(r"(?:\.{0,2}/|[A-Za-z]:[/\\])|[\w.-]{0,80}/[\w./-]{0,200}\Z|[\w-]{1,80}\.[a-z]{2,4}\Z")
 _QUERY = re.compile(r"([^&]{1,500})&[\w.-]{1,100}=")
 _NAMED = re.compile(r"(?=[A-Za-z0-9]{0,500}[._])[A-Za-z_][\w.]{0,500}\Z")
-"""An identifier with dots or underscores. It is not a password."""
+"""Matches an identifier with dots or underscores, which is not a password."""
 _MIXED = re.compile(r"[0-9!@#$%^&*+?~]|[a-z][A-Z]")
 _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
@@ -95,15 +100,15 @@ _LEAST_KINDS = 3
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
-"""A path below a system folder. It is not a secret, even if it looks random, as the folders of evaluations do."""
+"""Matches a path in a system folder. Such a path may look random, but is not a secret."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""A kind of secret that is often only an example. So `found_in` reports it only if it looks like a real password."""
+"""A kind of secret. Many passwords in addresses are only examples, so `found_in` reports only those that look real."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a secret value. The keys are results of `secrecy_of`."""
+"""Minimum length of a secret value, by the result of `secrecy_of` for the value's name."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
-"""A quoted string without blanks that is long enough to be a key."""
+"""Matches a string in quotes that is long enough to be a key."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Texts in lower case, one of which is in every match. Other text need not be searched."""
+    """Keywords in lower case. Every match contains one of them, so text without a keyword need not be searched."""
     source: str
 
     @cached_property
@@ -120,7 +125,7 @@ class _Form:
         return re.compile(self.source.removeprefix(_BEGIN), re.ASCII)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the places of secrets that match this form in `text`."""
+        """Yield the start and end of each secret in `text`."""
         begins = self.source.startswith(_BEGIN)
         for match in self.pattern.finditer(text):
             if begins and not _begins_word(text, match.start()):
@@ -134,15 +139,15 @@ class _Form:
 @dataclass(frozen=True)
 class _Forms:
     words: tuple[_Form, ...]
-    """Forms of secrets within one word."""
+    """Patterns of secrets that are a single word."""
     passages: tuple[_Form, ...]
-    """Forms of secrets that may have several words or lines."""
+    """Patterns of secrets that can span several words or lines."""
     named: tuple[_Form, ...]
-    """Forms of values with certain names. `signs` has only a pattern for the name."""
+    """Patterns of values that are secret only after certain names. Here, `signs` has one item, a pattern of the names.
+    """
 
     @cached_property
     def names(self) -> re.Pattern[str]:
-        """Pattern of the names whose values may match a `named` form."""
         return re.compile("|".join({form.signs[0] for form in self.named}), re.IGNORECASE)
 
 
@@ -175,7 +180,7 @@ def entropy(text: str) -> float:
 
 
 def is_random(text: str) -> bool:
-    """Return whether a text looks random, as keys do: it mixes letters and digits that do not form words."""
+    """Return whether a text looks random, as keys do."""
     if "/" in text and (_IS_PATH.match(text) or not _IS_BASE64.match(text)):
         return False
     parts = _CAMEL.findall(text)
@@ -184,7 +189,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the place and kind of each secret in `text`, without decoding the text. Places may overlap."""
+    """Yield the start, end and kind of each secret in `text`. Secrets may overlap. Encoded text is not decoded."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -199,12 +204,11 @@ def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the place and kind of each value that is secret because of its name and its characters."""
     at = 0
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
         value = match["value"]
-        at = start if "=" in value or ":" in value else end  # a value may itself contain names and values
+        at = start if "=" in value or ":" in value else end  # A value may contain names and values.
         if not _MIXED.search(value):
             continue
         name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
@@ -219,7 +223,6 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _kind(name: str, value: str) -> str | None:
-    """Return the kind of secret that a value with this name is; None if it is not secret."""
     forms = _forms()
     if forms.names.search(name):
         for form in forms.named:
@@ -238,7 +241,7 @@ def _kind(name: str, value: str) -> str | None:
 
 
 def secrecy_of(name: str) -> bool | None:
-    """Return True if values with this name are secret, False if they may be (as for keys), None if they are not."""
+    """Return True if values with this name are secret, False if they may be secret, None if they are not."""
     parts = [part.lower() for part in _CAMEL.findall(name)]
     if not _OPEN.isdisjoint(parts) and (parts[-1] in _OPEN or _STRONG.isdisjoint(parts)):
         return None
@@ -248,9 +251,9 @@ def secrecy_of(name: str) -> bool | None:
 
 
 def found_in(data: bytes) -> str | None:
-    """Return the kind of secret in `data`, the beginning of a file in any encoding; None if it has none."""
+    """Return the kind of secret in `data`, the beginning of a file, or None. It may be in UTF-8 or UTF-16."""
     if b"\0" in data:
-        data = data.replace(b"\0", b"")  # UTF-16 has NUL bytes
+        data = data.replace(b"\0", b"")  # Remove the NUL bytes of UTF-16.
     text = data.decode("latin-1")
     for start, end, what in _plain_spans(text):
         if what != _IN_ADDRESS or _kind("password", text[start:end]):
@@ -259,9 +262,9 @@ def found_in(data: bytes) -> str | None:
 
 
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
-    """Mask keys, tokens and strings that look random in `text`, even if they are encoded or only examples.
+    """Mask keys, tokens and random strings in `text`, even if they are encoded or look like examples.
 
-    `also` may mask other texts. It is called with plain and with decoded text.
+    `also` is another masking function, which is applied to plain and to decoded text.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -279,19 +282,19 @@ def _masked(text: str) -> str:
 
 
 def found_in_file(path: str) -> str | None:
-    """Return the kind of secret in a file; None if it has none, is too large, or is not a readable regular file."""
+    """Return the kind of secret in a file, or None. Files that are too large or cannot be read count as having none."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
             return None
         return _found_in_state(path, status.st_dev, status.st_ino, status.st_ctime_ns, status.st_size)
     except OSError:
-        return None  # confined code cannot read a file that is unreadable here
+        return None  # Code in the sandbox cannot read this file either.
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # the state is only part of the cache key, so that a changed file is read again
+    del state  # `state` only makes the cache read a changed file again.
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

@@ -1,4 +1,4 @@
-"""Decode parts of texts that are URL-encoded, escaped, hexadecimal or in base64. Encodings may be nested."""
+"""Decode parts of texts that are URL-encoded, escaped, hexadecimal or in base64."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 MASK = "…"
 _DEEPEST = 3
-"""Maximum depth of nested encodings that are decoded."""
+"""Maximum depth of nested encodings."""
 _WORD = re.compile(r"[^\s\"'`<>]{8,}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abfnrtv/\\])")
@@ -27,9 +27,9 @@ Readings: TypeAlias = Callable[[str], Iterator[str]]
 
 
 def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str:
-    """Apply `mask` to `text` and to the texts that are encoded in it, up to `depth` nested encodings.
+    """Apply `mask` to `text` and to everything that is encoded in it. At most `depth` encodings may be nested.
 
-    An encoded part stays the same if `mask` does not change its decoded text.
+    Encoded text stays encoded unless `mask` changes its decoded form.
     """
     text = mask(text)
     if depth:
@@ -40,7 +40,6 @@ def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str
 
 
 def _word(word: str, mask: Callable[[str], str], depth: int) -> str:
-    """Unescape and mask a word. If `mask` does not change the unescaped text, return the word unchanged."""
     plain = word
     if "%" in plain and _PERCENT.search(plain):
         plain = unquote(plain, errors="replace")
@@ -63,7 +62,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Replace each run of hexadecimal or base64 digits by MASK if `mask` changes a text that it may encode."""
+    """Replace a run of hexadecimal or base64 digits by MASK if `mask` changes a text that the run may encode."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text
@@ -91,5 +90,4 @@ def _of_base64(run: str) -> Iterator[str]:
 
 
 def _text(data: bytes) -> str:
-    """Return the readable texts in `data`, which may be ASCII or UTF-16."""
     return "\n".join(_READABLE.findall(data.replace(b"\0", b"").decode("latin-1")))

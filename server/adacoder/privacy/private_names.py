@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LIST = Path(__file__).with_name("names.txt")
 _LONGEST_NAME = 255
-"""Only this many characters at the end of a name are checked. No file system has longer names."""
+"""Only this many characters at the end of a name are checked."""
 _GLOB = re.compile(r"[*?\[]")
 _WORDS = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -28,18 +28,16 @@ _ENDS_OF_COPIES = frozenset("0123456789)yY~")
 
 
 class Secrecy(IntEnum):
-    """Secrecy of a folder's contents."""
-
     OPEN = auto()
     STORE = auto()
-    """The folder is for secrets, such as `secrets`. Files in it are private unless Python can import them."""
+    """The folder is for secrets, such as `secrets`. Its files are private unless Python can import them."""
     WHOLE = auto()
     """Everything in the folder is private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Patterns for names that are private in addition to the list, and for exceptions from the list.
+    """User-defined patterns of private and public files. They have priority over `names.txt`.
 
     A pattern with a slash is compared with paths relative to the workspace.
     """
@@ -58,7 +56,7 @@ class Wishes:
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """Return whether a `show` pattern may match a file in this folder, which must then be searched."""
+        """Return whether a `show` pattern may match a file in this folder. If so, the folder must be searched."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -72,14 +70,14 @@ def is_importable(name: str) -> bool:
 
 
 def is_readable(name: str) -> bool:
-    """Return whether the contents of a file with this name must be searched for secrets. Source code is not."""
+    """Return whether the contents of a file with this name must be searched for secrets. Source code need not be."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
 
 @lru_cache(maxsize=1 << 15)
 def is_private(name: str) -> bool:
-    """Return whether a file with this name is private wherever it is."""
+    """Return whether a file with this name is private in every folder."""
     name = name[-_LONGEST_NAME:]
     if is_importable(name):
         return False
@@ -92,13 +90,12 @@ def is_private_in_store(name: str) -> bool:
 
 
 def is_private_entry(folder: str, name: str) -> bool:
-    """Return whether the file or folder `name` is private if its parent folder is called `folder`."""
+    """Return whether the file or folder `name` is private because it is in a folder named `folder`."""
     patterns = _known().entries.get(folder.lower())
     return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
 
 def secrecy(name: str) -> Secrecy:
-    """Return the secrecy of a folder with this name."""
     name = name.lower()
     if name in _known().folders:
         return Secrecy.WHOLE
@@ -106,7 +103,7 @@ def secrecy(name: str) -> Secrecy:
 
 
 def privacy_reason(parts: Sequence[str]) -> str | None:
-    """Return the reason why a file is private; None if it is not. `parts` is its path relative to the workspace."""
+    """Return the reason why a file is private, or None. `parts` is its path relative to the workspace."""
     *folders, name = parts
     in_store = False
     for number, folder in enumerate(folders):
@@ -131,7 +128,6 @@ def _is_example(words: Iterable[str]) -> bool:
 
 
 def _tells(name: str, words: Sequence[str]) -> bool:
-    """Return whether the words in a name show that the file is private."""
     known = _known()
     suffix = _suffix(name)
     if suffix in known.code or not known.innocent.isdisjoint(words):
@@ -153,7 +149,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield a name and its words. If it looks like the name of a copy, also yield the original name and its words."""
+    """Yield the name and its words. For a copy, such as `a.txt~`, also yield the original's name and words."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):
@@ -176,7 +172,7 @@ def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _suffix(name: str) -> str:
-    """Return the extension of a file name, with its dot. A dot at the start of the name does not count."""
+    """Return the extension of a file name, with its dot. A leading dot, as in `.env`, does not count."""
     start = name.rfind(".")
     return name[start:] if start > 0 else ""
 
@@ -202,7 +198,7 @@ def _any_of(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 class _Patterns:
-    """Patterns of names. Whole names, prefixes and endings are compared quickly, without regular expressions."""
+    """A set of glob patterns. Simple patterns are compared without regular expressions, which is faster."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         patterns = list(patterns)
@@ -213,7 +209,7 @@ class _Patterns:
         self._other = _any_of(sorted(others))
 
     def matches(self, name: str) -> bool:
-        """Return whether a pattern matches the whole of `name`, which must be in lower case."""
+        """Return whether a pattern matches all of `name`, which must be in lower case."""
         if name in self._whole or name.endswith(self._endings) or name.startswith(self._begins):
             return True
         return self._other is not None and self._other.match(name) is not None
@@ -226,7 +222,7 @@ class _Known:
     files: _Patterns
     stores: _Patterns
     entries: Mapping[str, _Patterns]
-    """Patterns of private entries, by the name of the parent folder."""
+    """Patterns of entries that are private only in certain folders, by the folder's name."""
     harmless: _Patterns
     folders: frozenset[str]
     importable: frozenset[str]
@@ -259,6 +255,6 @@ def _known() -> _Known:
         entries={folder: _Patterns(names) for folder, names in entries.items()},
         endings=tuple(parts.pop("endings")),
         **{name: _Patterns(parts.pop(name)) for name in patterns},  # type: ignore[arg-type]  # the names are the fields
-        # the names are the fields here too
+        # The names of the sections are the names of the fields.
         **{name: frozenset(words) for name, words in parts.items()},  # type: ignore[arg-type]
     )

@@ -1,7 +1,7 @@
-"""Search folder trees for private files, sockets and pipes, which a confined interpreter must not see.
+"""Search folders for private files, sockets and pipes, which confined code must not see.
 
-A file is private because of its name or its contents. Importable files are never hidden because of their names. Nor are
-templates that projects keep next to their private files.
+A file is private because of its name or its contents. Files that Python can import, and templates such as
+`.env.example`, are not hidden because of their names.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ _NOT_WALKED = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs"),
     }
 )
-"""Folders that are not searched, because they are large, rarely contain secrets, and can be created again."""
+"""Folders that are not searched. They are large, rarely contain secrets, and can be created again."""
 _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 _UNSETTLED_NS = 2_000_000_000
-"""A folder's listing is not cached so soon after a change, because the next change may get the same time stamp."""
+"""The listing of a folder that changed less than this time ago is not cached. The next change may get the same time
+stamp.
+"""
 _KEPT = 1024
 
 _NAMED = "its name"
@@ -57,11 +59,11 @@ class SearchLimits:
     entries: int = 200_000
     """Maximum number of entries in a tree. The first search of such a tree takes less than a second."""
     in_folder: int = 5_000
-    """Maximum number of entries in a folder. A folder with more entries is hidden completely."""
+    """Maximum number of entries in a folder. Larger folders are hidden completely."""
     read: int = 3_000
-    """Maximum number of files in a tree whose contents are checked. Files near the top are checked first."""
+    """Maximum number of files whose contents are checked. Files near the top are checked first."""
     pause: float = 10.0
-    """Seconds after which the contents of files are checked again, even if their folder has not changed."""
+    """After this many seconds, the contents of files are checked again, even if their folder has not changed."""
 
 
 LIMITS = SearchLimits()
@@ -79,14 +81,13 @@ def hidden(
     levels: int | None = None,
     limits: SearchLimits = LIMITS,
 ) -> Mapping[Path, str]:
-    """Return the sorted paths to hide in `folder` and below it, each with the reason.
+    """Return the sorted paths to hide in `folder`, each with the reason.
 
-    For a link to a private file elsewhere, the path is the link's target. Linked folders are not searched. A repeated
-    search is fast: it needs one `stat` per folder and, after each `limits.pause`, one per file whose contents count.
+    A link to a private file is replaced by its target. Links to folders are not followed. Listings are cached.
 
-    `only` is a folder in `folder`. Its contents are searched, and the names on the way to it, but no other folder.
-    `levels` is for folders of installed files. It limits the depth of the search. Only names are then checked, and
-    large folders are not hidden.
+    If `only` is given, only this subfolder is searched, and the names on the way to it. If `levels` is given, the
+    search has at most this depth, reads no contents, and does not hide large folders, as suits folders of installed
+    packages.
 
     Raises:
         TooLargeError: the tree is too large to search.
@@ -97,15 +98,15 @@ def hidden(
 
 @dataclass(frozen=True, slots=True)
 class _FolderEntries:
-    """The entries of a folder that matter to the search."""
+    """A folder's entries that matter to the search."""
 
     state: tuple[int, int, int] | None
-    """Result of `_state`, which changes with the folder. None means that the folder must be listed again."""
+    """Result of `_state`, which changes when the folder changes. None if the folder must be listed again."""
     size: int = 0
     folders: Mapping[str, Secrecy] = field(default_factory=dict)
     """Folders to search, each with the secrecy of its contents."""
     hidden: Mapping[str, str] = field(default_factory=dict)
-    """Entries to hide, each with the reason."""
+    """Entries to hide, with the reasons."""
     readable: tuple[str, ...] = ()
     """Files whose contents must be checked."""
     is_hidden: bool = False
@@ -122,12 +123,14 @@ class _Tree:
         self._folder = folder
         self._wishes = wishes
         self._way = way
-        """Names of the folders that lead from the tree's root to the only folder that is searched."""
+        """Path from the root to the only folder that is searched, by its parts. If it is empty, all folders are
+        searched.
+        """
         self._levels = levels
         self._limits = limits
         self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
-        """For each folder, its files that contain secrets, each with the reason."""
+        """For each folder, its files that contain secrets, with the reasons."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
@@ -179,7 +182,7 @@ class _Tree:
             state = _state(path)
             return known if known is not None and known.state == state else self._listed(path, state, parts, within)
         except OSError:
-            return _FolderEntries(None)  # the folder is gone or unreadable, so confined code cannot read it either
+            return _FolderEntries(None)  # Code in the sandbox cannot read a folder that is gone or unreadable.
 
     def _listed(
         self, path: str, state: tuple[int, int, int], parts: tuple[str, ...], within: Secrecy
@@ -242,7 +245,7 @@ class _EntryKind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device. A program may listen at the other end."""
+    """A socket, a named pipe or a device. It can connect confined code to another program."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _EntryKind:
@@ -253,7 +256,7 @@ def _kind(entry: os.DirEntry[str]) -> _EntryKind:
             return _EntryKind.FOLDER
         return _EntryKind.FILE if entry.is_file(follow_symlinks=False) else _EntryKind.DOOR
     except OSError:
-        return _EntryKind.FILE  # the entry is gone; a new one would change the state of the folder
+        return _EntryKind.FILE  # The entry is gone, so its kind does not matter.
 
 
 def _is_walked(name: str, parent: str) -> bool:
@@ -262,7 +265,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Return the path to hide for an entry: its own, or for a link the target's; None if nothing must be hidden."""
+    """Return the path to hide for an entry, or None. For a link, this is its target."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

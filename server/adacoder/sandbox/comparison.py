@@ -1,8 +1,7 @@
-"""Compare the output of an example with the output that it shows, by the rules of `doctest` and by its options.
+"""Compare the output of an example with the wanted output, by the rules and options of `doctest`.
 
-An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by the value of its result. Its author
-does not mean a certain order of the set, a difference between 15 and 15.0, or `print(15)`. So the printed output and
-the form of the value do not matter.
+An informal example, such as `f(2) == {"b", "a"}` or `f(2) -> 15`, is compared by its value. So the order of a set does
+not matter, and 15 equals 15.0.
 """
 
 from __future__ import annotations
@@ -29,33 +28,33 @@ _TOKEN = re.compile(
     r"(?P<ellipsis>\.\.\.)|(?P<number>[+-]?(?:\d+(?:\.(?!\.\.)(?P<fraction>\d*))?|\.(?P<bare>\d+))(?:[eE](?P<power>[+-]?\d+))?)"
     r"|(?P<word>\w+)|(?P<space>\s+)|."
 )
-"""Matches a part of an output: `...`, a number, a word, white space, or another character."""
+"""Matches one part of an output: `...`, a number, a word, white space, or another character."""
 _BLANK_LINE = re.compile(rf"(?m)^{re.escape(doctest.BLANKLINE_MARKER)}\s*?$")
 _RELATIVE, _ABSOLUTE = 1e-5, 1e-8
-"""Differences that FLOAT_CMP allows, as in doctestplus."""
+"""Differences of numbers that FLOAT_CMP allows, as in doctestplus."""
 _LONGEST = 20_000
-"""Maximum length of an output whose numbers are compared."""
+"""Maximum length of an output in which numbers are compared."""
 _MOST_STEPS = 100_000
-"""Maximum number of steps of such a comparison. With gaps, their number may grow with the square of the length."""
+"""Maximum number of steps for comparing numbers. With many `...`, the steps can grow with the square of the length."""
 _PREFIXES = {
     flag: re.compile(rf"(?i)(?<![\w'\"]){letter}(?=r?['\"])")
     for flag, letter in ((ALLOW_UNICODE, "u"), (ALLOW_BYTES, "b"))
 }
 _SCALAR = re.compile(r"\bnp\.\w+\(([^()]*)\)")
-"""Matches the form in which NumPy 2 shows a scalar."""
+"""Matches a scalar as NumPy 2 shows it, such as `np.int64(3)`."""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]+")
 
 
 def matches(example: Example, got: str, answer: Answer, options: int = 0) -> bool:
-    """Return whether an example gave the wanted result. An informal example is compared by value.
+    """Return whether an example gave the wanted result.
 
-    `options` are flags that are on for all examples.
+    `options` are doctest's flags that are on for all examples.
     """
     raised, flags = answer.raised, _flags(example, options)
     if raised is None and flags & IGNORE_OUTPUT:
         return True
     if raised is None and example.informal:
-        # An example whose value is None must print nothing.
+        # If the value is None, the example must not print anything.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -70,7 +69,7 @@ def matches(example: Example, got: str, answer: Answer, options: int = 0) -> boo
 
 
 def hint(example: Example, got: str, answer: Answer, options: int = 0) -> str:
-    """Return advice about an example that failed; empty if there is none."""
+    """Return advice about an example that failed, or an empty text."""
     flags = _flags(example, options)
     want, came = (example.want, got) if answer.raised is None else (example.exception or "", answer.raised.message)
     if same_but_for_order(want, came):
@@ -83,7 +82,7 @@ def hint(example: Example, got: str, answer: Answer, options: int = 0) -> str:
 
 
 def _option_hint(want: str, got: str, flags: int) -> str:
-    """Return advice about an option with which an output would match; empty if there is none."""
+    """Return advice about an option that would make the outputs match, or an empty text."""
     has_gap = "..." in want and not flags & doctest.ELLIPSIS
     if has_gap and _agree(flags | doctest.ELLIPSIS, want, got):
         return "Add `# doctest: +ELLIPSIS`: with it, `...` matches any text."
@@ -103,13 +102,12 @@ def _option_hint(want: str, got: str, flags: int) -> str:
 
 
 def takes_fence_for_output(example: Example, got: str, options: int = 0) -> bool:
-    """Return whether the example fails only because of a Markdown fence right below its output."""
+    """Return whether an example fails only because a Markdown fence follows its output."""
     without_fence = _FENCE.sub("", example.want)
     return without_fence != example.want and _agree(_flags(example, options), without_fence, got)
 
 
 def is_value(display: str, want: str) -> bool:
-    """Return whether a displayed value is the wanted value."""
     return display.strip() == want.strip() or same_value(display, want)
 
 
@@ -127,7 +125,7 @@ def _agree(flags: int, want: str, got: str) -> bool:
 
 
 def _same_numbers(want: str, got: str, flags: int) -> bool:
-    """Return whether two outputs are the same, apart from small differences of numbers."""
+    """Return whether two outputs are equal, apart from small differences of numbers."""
     if max(len(want), len(got)) > _LONGEST:
         return False
     if not flags & doctest.DONT_ACCEPT_BLANKLINE:
@@ -136,7 +134,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
     has_gaps = bool(flags & doctest.ELLIPSIS)
     here = there = 0
     gap, resumes = -1, 0
-    # This is the usual search for a pattern with wildcards: after a mismatch, the last gap takes one more part.
+    # Like a wildcard, `...` matches any number of parts. After a mismatch, let the last one match one more part.
     for _ in range(_MOST_STEPS):
         if there == len(found):
             return all(has_gaps and each["ellipsis"] for each in wanted[here:])
@@ -154,7 +152,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
 
 
 def _parts(output: str, flags: int) -> list[re.Match[str]]:
-    """Return the parts of an output that count: with FLOAT_CMP without white space, else without padding of arrays."""
+    """Return the parts of an output to compare. Depending on the flags, some white space is left out."""
     if flags & FLOAT_CMP:
         return [each for each in _TOKEN.finditer(output) if not each["space"]]
     if not flags & doctest.NORMALIZE_WHITESPACE:
@@ -164,7 +162,7 @@ def _parts(output: str, flags: int) -> list[re.Match[str]]:
 
 
 def _is_padding(before: re.Match[str], after: re.Match[str]) -> bool:
-    """Return whether white space between two parts only aligns the numbers of an array."""
+    """Return whether white space between two parts only aligns an array's numbers."""
     return before[0] == "[" or after[0] == "]" or (before["number"] is not None and after[0] == ",")
 
 
@@ -198,7 +196,7 @@ def _same_part(wanted: list[re.Match[str]], here: int, got: re.Match[str], flags
 
 
 def _same_sets(want: str, got: str, flags: int) -> bool:
-    """Return whether output and want differ only in the notation of sets, such as the order of their elements."""
+    """Return whether two outputs are equal, apart from how sets are written, such as the order of elements."""
     if flags & doctest.ELLIPSIS and doctest.ELLIPSIS_MARKER in want:
         return False
     return same_but_for_sets(want, got, partial(_agree, flags))
@@ -207,7 +205,7 @@ def _same_sets(want: str, got: str, flags: int) -> bool:
 def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
     """Return whether the wanted output is the actual output, followed by a line that looks like prose.
 
-    Then the author may have forgotten the blank line after the output.
+    The author may then have forgotten a blank line after the output.
     """
     lines = example.want.splitlines(keepends=True)
     shown = got.count("\n")
@@ -217,10 +215,10 @@ def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
         return _agree(flags, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # An expression should show a value, so its empty output is the actual error.
+            return False  # An expression that should show a value shows none, so a blank line would not help.
     return True
 
 
 def _exception_name(message: str) -> str:
-    """Return only the name of an exception's class, because IGNORE_EXCEPTION_DETAIL compares nothing else."""
+    """Return the name of an exception's class, the only part that counts with IGNORE_EXCEPTION_DETAIL."""
     return message.partition("\n")[0].partition(":")[0].rpartition(".")[2]

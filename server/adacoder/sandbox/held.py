@@ -1,4 +1,4 @@
-"""Read from the kernel which memory, files, threads and time a process uses (proc(5)). This works on Linux only."""
+"""Read a process's memory, files, threads and processor time from Linux (proc(5))."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Matches a shared mapping, except of a system file. The C library maps such a file, and confined code cannot write it.
-"""
+"""Matches a shared mapping, except of a system file, which confined code cannot write."""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process shares a writable mapping with its forks, or could share it. None if unknown.
+    """Return whether a process shares writable memory with its forks, or could share it. None if unknown.
 
-    Such memory would let one evaluation influence another.
+    Through such memory, one evaluation could influence another.
     """
     with suppress(OSError):
         if not _SHARED.search(_read(pid, "maps")):
@@ -29,7 +28,7 @@ def shares_memory(pid: int) -> bool | None:
 
 
 def memory(pid: int) -> int:
-    """Return the bytes of memory that belong only to a process and its forks, including page tables; 0 if unknown."""
+    """Return the bytes of memory that a process does not share with other programs; 0 if unknown."""
     with suppress(OSError):
         return sum(map(int, _MEMORY.findall(_read(pid, "status")))) << 10
     return 0
@@ -44,36 +43,35 @@ def threads(pid: int) -> int:
 
 
 def waits(pid: int) -> dict[str, float]:
-    """Return how many seconds each thread of a process has waited for a processor, by the thread's number."""
+    """Return the seconds that each thread of a process has waited for a processor, by the thread's id."""
     seconds = {}
-    with suppress(OSError):  # the process has ended, or this kernel does not count waits
+    with suppress(OSError):  # The process may have ended, or the kernel may not measure waits.
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            with suppress(OSError):  # the thread has ended
+            with suppress(OSError):  # Ignore a thread that has ended.
                 seconds[thread.name] = int((thread / "schedstat").read_bytes().split()[1]) / 1e9
     return seconds
 
 
 def computed(pid: int) -> float:
-    """Return the processor time in seconds that a process used with all its threads; 0 if unknown."""
-    with suppress(OSError):  # the process has ended
-        fields = _read(pid, "stat").rpartition(b")")[2].split()  # The name in parentheses may contain anything.
+    """Return the seconds of processor time that all threads of a process have used; 0 if unknown."""
+    with suppress(OSError):  # Ignore a process that has ended.
+        fields = _read(pid, "stat").rpartition(b")")[2].split()  # The program's name may contain anything.
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
 
 
 def deleted_bytes(pid: int, folder: str) -> int:
-    """Return the bytes that a process may still hold in deleted files below a folder.
+    """Return the bytes in deleted files in `folder` that a process may still hold, open or mapped.
 
-    A process holds a deleted file through a descriptor or a mapping. If a file is only mapped, its size is unknown, so
-    it counts with the largest possible size.
+    The size of a mapped file is unknown, so it counts with the maximum size of a file.
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}
-    with suppress(OSError):  # the process has ended
+    with suppress(OSError):  # Ignore a process that has ended.
         mapped = re.compile(rb"^(?:\S+ +){4}(\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
         sizes.update((int(inode), LIMITS["FSIZE"]) for inode in mapped.findall(_read(pid, "maps")))
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):  # the descriptor was closed
+            with suppress(OSError):  # Ignore a descriptor that was closed.
                 target = str(descriptor.readlink())
                 if target.startswith(f"{folder}/") and target.endswith(" (deleted)"):
                     found = descriptor.stat()

@@ -1,9 +1,10 @@
-"""The sandbox's entry point. It runs a module's examples on a candidate, in a confined process.
+"""The entry point of the sandbox. It runs a module's examples on a candidate, in a confined process.
 
-Every candidate has its own process. AdaCoder kills this process when the evaluation ends, even after a pass. Docstrings
-of an unchanged module can share a process (see `series.py`). The process runs a *worker*, which only reports results.
-The Judge compares them in AdaCoder's own process. The wanted outputs never leave AdaCoder's process, so a candidate
-cannot read them.
+Each candidate has a process of its own, which is killed when the evaluation ends. Docstrings of an unchanged module can
+share a process (see `series.py`).
+
+The process runs a *worker*, which only reports results. The Judge compares the results in AdaCoder's own process. So a
+candidate cannot read the wanted outputs.
 """
 
 from __future__ import annotations
@@ -53,38 +54,36 @@ T = TypeVar("T")
 __all__ = ["Host", "IsolationRefused", "Program", "SandboxError", "turns_for_all"]
 
 _WATCHED_SECONDS = 0.03
-"""Seconds between two checks of an evaluation."""
+"""Seconds between two checks of an evaluation's memory, threads and files."""
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 32)
-"""Maximum number of concurrent evaluations. All Hosts that share `turns` count together."""
+"""Maximum number of concurrent evaluations, in all Hosts that share `turns`."""
 _MOST_TIMES = 20
-"""On a busy machine, an evaluation may take this multiple of its timeout."""
+"""On a busy machine, an evaluation may take this many times its timeout."""
 _UNFINISHED = 1.25
-"""Factor for the measured wait for a processor. The kernel counts a wait only when it ends, so more time is added."""
+"""Measured waits for a processor are multiplied by this, because the kernel counts only waits that have ended."""
 _COUNTED_SECONDS = 0.1
-"""Seconds between two checks of the processor time that an evaluation has used and waited for."""
+"""Seconds between two checks of an evaluation's processor time."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
-"""While docstrings run, searches for private files are at least `_LOOKED_SECONDS` apart, and take at most 1 / `_SHARE`
-of the time.
-"""
+"""While docstrings run, searches for private files take at most this fraction (1 / `_SHARE`) of the time."""
 _MOST_RUNS = 3
-"""Maximum number of runs of one evaluation. A run is repeated if its result cannot be used."""
+"""Maximum number of runs of an evaluation. It is run again if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""Failures that another process may have caused, if the evaluation shared resources with it."""
+"""Failures for which another process may be the reason, if the evaluation shared resources with it."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
 def turns_for_all() -> asyncio.Semaphore:
-    """Return a semaphore that limits the number of concurrent evaluations to the number of processors."""
+    """Return a semaphore that limits the number of concurrent evaluations."""
     return asyncio.Semaphore(PROCESSORS)
 
 
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host. If the method fails, prove the isolation again and retry.
+    """Decorate a method of Host to test the isolation and retry if the method fails.
 
-    Retry only if the proof is from an earlier start of AdaCoder, because the machine may have changed since then.
+    It retries only if the isolation was proven by an earlier start of AdaCoder, because the machine may have changed.
     """
 
     @wraps(method)
@@ -116,7 +115,7 @@ class Host:
         env: tuple[str, ...] = (),
         prober: Prober = PROBER,
     ) -> None:
-        """Create a host. It starts no process yet.
+        """Create a host, without starting a process.
 
         Args:
             interpreter: the Python that runs the code.
@@ -124,8 +123,8 @@ class Host:
             least: the weakest isolation to accept.
             best: the strongest isolation to try.
             templates: the pool of warm interpreters. The host closes it.
-            turns: limit of concurrent evaluations, which run in order of arrival. Several hosts may share it.
-            wishes: patterns for more private files of the workspace, and for exceptions from the built-in list.
+            turns: limit of concurrent evaluations. Several hosts may share it.
+            wishes: patterns of private and public files in the workspace.
             env: environment variables of the code, as `NAME=VALUE`.
             prober: finds the isolation that works here.
         """
@@ -146,13 +145,13 @@ class Host:
         self._ahead = ImportsAhead(workspace)
         self._booting: asyncio.Task[None] | None = None
         self._has_looked = False
-        # It is a daemon thread, so that the program can exit without waiting for it.
+        # Use a daemon thread, so that the program can exit at once.
         self._clearing = threading.Thread(target=remove_left, daemon=True)
         self._clearing.start()
 
     @property
     def environment(self) -> tuple[Path, ...]:
-        """The interpreter, and the folders of its packages. A folder changes when a package is installed or removed."""
+        """The interpreter and its folders of packages, which change when a package is installed or removed."""
         return self._interpreter.path, *self._interpreter.packages
 
     @_by_what_holds
@@ -165,7 +164,7 @@ class Host:
     ) -> Verdict:
         """Import the program's module and run `examples` in order, except skipped ones.
 
-        `timeout` is the time in seconds from the start of the import to the end of the last example.
+        `timeout` is the limit in seconds for the import and all examples together.
 
         Raises:
             IsolationRefused: the isolation here is weaker than the weakest to accept.
@@ -183,9 +182,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does. Return the trace of the last example in the target, as far as it ran.
+        """Run `examples` as `evaluate` does, and return the trace of the last one.
 
-        There is no Verdict, because code can detect tracing and behave differently.
+        There is no Verdict, because code that detects tracing could behave differently.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -195,11 +194,10 @@ class Host:
             return (await self._alone(finding, replace(program, traced=True), examples, timeout)).trace
 
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
-        """Evaluate in a new process. The caller must have taken a turn.
+        """Evaluate in a new process. The caller must have acquired `self._turns`.
 
-        The process is forked from a template, a warm interpreter. The run is repeated if the template was killed,
-        because the result is incomplete. The run is also repeated if a private file was found meanwhile, because the
-        result may reveal the file.
+        Repeat the run if the template was killed, or if a private file was found meanwhile, because the result may
+        reveal the file.
 
         Raises:
             SandboxError: as `evaluate`, or private files were found during every run.
@@ -214,7 +212,7 @@ class Host:
                 if holds and not (left and judge.cut_short and taken.gone):
                     return judge
             finally:
-                # The verdict need not wait for the cleanup, so schedule the cleanup for later.
+                # Clean up later, because the verdict need not wait for this.
                 asyncio.get_running_loop().call_soon(taken.give_back)
         raise SandboxError("Private files keep changing while code runs: try again when they no longer change.")
 
@@ -230,9 +228,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """Evaluate examples of an unchanged module. If possible, import the module only once for all of its docstrings.
+        """Evaluate examples of an unchanged module. If possible, its docstrings share one import of the module.
 
-        If other processes may have caused a failure, repeat the run in a process of its own.
+        If another docstring may have caused a failure, repeat the run in a separate process.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -267,9 +265,9 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module, document: Path | None) -> None:
-        """Start the template that imports unchanged modules for `check`, because docstrings will be evaluated soon.
+        """Start the template for later calls of `check`, so that they need not wait.
 
-        For `document`, see `Program.document`.
+        `document` is the same as `Program.document`.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -280,9 +278,7 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Start the template for the program's module, because evaluations will be requested soon.
-
-        One template serves all candidates.
+        """Start the template for later evaluations of the program, with any candidate.
 
         Raises:
             IsolationRefused: as `evaluate`. In that case, nothing is started.
@@ -307,11 +303,11 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the program's template: its key in the pool.
+        """Return the recipe of the program's template, which identifies the template in the pool.
 
-        With `is_standing`, the template is for importing the unchanged module.
+        If `is_standing` is True, the template is for `check`, which imports the unchanged module.
         """
-        if not self._has_looked:  # The first search is by far the slowest, so run it in a thread.
+        if not self._has_looked:  # Only the first search is slow, so run it in a thread.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -323,14 +319,14 @@ class Host:
         return Recipe(mechanism, view, self._workspace, program.module.root, ahead, permitted, self.env, group)
 
     def _visible(self, program: Program, *, age: float = RECHECK_SECONDS) -> VisiblePaths:
-        """Return the files that the program may see. `age` is the same as in `find_visible`."""
+        """Return the files that the program may see. `age` is as in `find_visible`."""
         view = find_visible(self._interpreter, self._workspace, program.module, self._wishes, age=age)
         if not program.is_withheld:
             return view
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the program may still see exactly the files of `recipe`. Concurrent calls share one search."""
+        """Return whether the program's visible files are still those of `recipe`. Concurrent calls share one search."""
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
@@ -338,7 +334,7 @@ class Host:
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
         await self._series.idle(max(0.0, self._looked + self._pause - time.monotonic()))
-        del self._looks[recipe]  # Evaluations that end from now on wait for the next search.
+        del self._looks[recipe]  # Later calls must start a new search.
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, age=0.0)
         self._looked = time.monotonic()
@@ -346,9 +342,9 @@ class Host:
         return shows
 
     async def _known_recipe(self, mechanism: Mechanism, program: Program) -> Recipe:
-        """Return the recipe for an unchanged module. The recipe of each package is cached for a short time.
+        """Return a recipe for an unchanged module. Recipes are cached for a short time.
 
-        A stale recipe does no harm, because the caller checks the recipe again after the run.
+        An outdated recipe is safe, because the caller checks the visible files after the run.
         """
         package, has_fixtures = program.module.name.partition(".")[0], program.document is not None
         key = mechanism, program.module.root, package, has_fixtures
@@ -359,10 +355,13 @@ class Host:
         return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
-        """Return the proof of the mechanism that isolates here. Raise IsolationRefused if it is too weak.
+        """Return the proof that a mechanism isolates here.
 
-        While the probe tests the mechanism, start the template that `program` will probably need. This is safe, because
-        the start stops before it runs any of the user's code.
+        While the isolation is tested, start the template that `program` needs. The user's code does not run before the
+        test has succeeded.
+
+        Raises:
+            IsolationRefused: the isolation is too weak.
         """
 
         def boot(mechanism: Mechanism, permitted: Permit) -> None:
@@ -373,7 +372,7 @@ class Host:
         if finding.isolation.level.is_at_least(self._least):
             return finding
         level = finding.isolation.level
-        if level is Level.NONE and in_shell_of_agent():  # An agent would take the risk that only its user may take.
+        if level is Level.NONE and in_shell_of_agent():  # Do not tell an agent how to accept the risk.
             raise IsolationRefused(f"Nothing in this shell can isolate code ({finding.reason}): {finding.remedy}.")
         if level is Level.NONE:
             what, accept = "Nothing on this machine can isolate code", "accept the risk"
@@ -385,13 +384,14 @@ class Host:
 
     async def _boot(self, mechanism: Mechanism, program: Program, permitted: Permit, *, is_standing: bool) -> None:
         recipe = await self._recipe(mechanism, program, permitted, is_standing=is_standing)
-        with suppress(SandboxError):  # The next caller that needs the template gets the error.
+        with suppress(SandboxError):  # The next caller will get the error.
             (self._importers if is_standing else self._templates).begin(recipe)
 
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
-        """Run the judge's examples in a process, and report each event to the judge.
+        """Run the judge's examples in a process, and report all events to the judge.
 
-        If the template is killed during the run, do not report an end. The verdict then shows that the run was cut off.
+        If the template is killed, do not report that the process ended. The verdict then shows that the run is
+        incomplete.
         """
         line = taken.evaluation.line
         try:
@@ -421,21 +421,21 @@ class Host:
             status = await taken.status()
             if not taken.gone and not _has_too_much(taken, judge):
                 judge.died(status)
-        except ProtocolError as breach:  # The cause may be that the process was ended just after its last answer.
+        except ProtocolError as breach:  # Perhaps the process was killed because it exceeded a limit.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
 
 
 def _limit(seconds: float) -> int:
-    """Return the limit of processor time in seconds, rounded up.
+    """Return the limit of processor time in full seconds.
 
-    The kernel enforces this limit, so an evaluation ends even if no other process is left to end it.
+    The kernel enforces this limit, even if AdaCoder was killed.
     """
     return math.ceil(seconds) + 1
 
 
 def _has_too_much(taken: Taken, judge: Judge) -> bool:
-    """Return whether an evaluation exceeded a limit of files, threads or memory. If so, report it to the judge."""
+    """Return whether an evaluation exceeded a limit of files, threads or memory, and report this to the judge."""
     if taken.overfull:
         judge.wrote_too_much(SCRATCH_SIZE)
     elif taken.crowded or taken.evaluation.threads() > MOST_THREADS:
@@ -449,13 +449,9 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 
 @asynccontextmanager
 async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MOST_TIMES) -> AsyncIterator[None]:
-    """Raise TimeoutError after `seconds`.
+    """Raise TimeoutError after `seconds`, not counting the time in which the evaluation waited for a processor.
 
-    Time spent waiting for a processor does not count, because it only shows how busy the machine is. But even a waiting
-    evaluation must end after `most_times * seconds`.
-
-    An evaluation that has used `seconds` of processor time gets no more time. So this function ends code that uses one
-    processor before the kernel does, and the verdict shows the right reason.
+    At the latest, raise it after `most_times * seconds`, or when the evaluation has used `seconds` of processor time.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -480,10 +476,10 @@ async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MO
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """End the evaluation if it fills the disk, starts too many threads, or takes too much memory."""
+    """Kill the evaluation if it has too many files, threads or too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
-    # Most evaluations end before the first check.
+    # Wait before the first check, because most evaluations end soon.
     begin = loop.call_later(_WATCHED_SECONDS, lambda: watching.append(loop.create_task(_watch(taken))))
     try:
         yield

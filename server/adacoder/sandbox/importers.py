@@ -1,16 +1,16 @@
-"""Processes that have imported unchanged modules, so that `check` need not import them for each docstring.
+"""Processes that have imported unchanged modules, so that `check` need not import a module for each docstring.
 
-All processes are forked from a *template*, a warm interpreter without imports of the project. They form a tree:
+All processes are forked from a *template*, a warm interpreter without modules of the project. They form a tree:
 
-* An *importer* is forked from the template, and imports one top-level module or package. (An import of `a.b` always
-  imports the package `a` first.)
-* A *desk* is forked from an importer, and handles one module at a time. It imports the module's own package and then
-  the module, unless the importer has already done so. An importer has a few desks.
-* The desk forks a process that runs the module's docstrings one after the other. As soon as one of them changes
-  something that the next could see, the desk forks a new process. It runs only one such process at a time.
+* An *importer* is forked from the template. It imports one top-level module or package, because importing `a.b` also
+  imports `a`.
+* A *desk* is forked from an importer, for one module at a time. It imports the module, and first the module's own
+  package.
+* A process for docstrings is forked from the desk. It runs the module's docstrings one after the other. If a docstring
+  changes something that the next could see, the desk forks a new process.
 
-So a module can affect only its own docstrings. The import of a package can affect only the docstrings within the
-package. A module decides about its own docstrings in any case, because its code could recognise the examples.
+So a module can affect only its own docstrings, and a package only the docstrings of its modules. A module could cheat
+for its own docstrings anyway, by recognising the examples.
 """
 
 from __future__ import annotations
@@ -38,54 +38,55 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Maximum number of modules whose docstrings run at a time, and maximum number of concurrent docstrings of a module."""
+"""Maximum number of docstrings of a module that run at once. It is also the maximum number of such modules."""
 _MOST_ROOTS = 2
 """Number of import roots (folders with modules) whose idle processes are kept. The least recently used end first."""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
-"""Errors of a process that misbehaves."""
+"""Errors of a process that fails or breaks the protocol."""
 _WATCHED_SECONDS = 0.1
-"""Seconds between two checks of an importer."""
+"""Seconds between two checks of an importer's memory, threads and files."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that a forked process does not inherit, or would share with other processes.
-
-After such an import, the module cannot be shared.
+"""Effects of an import that forked processes would not inherit, or would share. A module with such effects is imported
+by each docstring's own process.
 """
 
 
 class Apart(Exception):
-    """Each docstring of a module needs a process with its own import. The message is a note for the user, or empty."""
+    """Each docstring of a module needs a process that imports the module itself. The message is a note for the user, or
+    empty.
+    """
 
 
 class Importers:
-    """Lends processes that run docstrings. An instance belongs to one event loop, and its owner must close it."""
+    """Lends processes that run docstrings. Each instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, docstrings: int) -> None:
-        """`docstrings` is the maximum number of docstrings that run at a time."""
+        """`docstrings` is the maximum number of docstrings that run at once."""
         self.group = min(docstrings, MOST) + 1
-        """Value for `Recipe.group`."""
+        """Number of scratch folders for each importer and its descendants, as in `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
-        """Roots in order of use. The most recently used is last."""
+        """Import roots, the most recently used last."""
         self._stale: list[_Root] = []
-        """Roots that were replaced while a docstring was still running. They end later."""
+        """Import roots that were replaced, but still run docstrings."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
-        """Lend a process in which the program's unchanged module is imported. The caller must give the process back.
+        """Lend a process that has imported the program's unchanged module. The caller must give the process back.
 
-        `seconds` is the timeout for each import. `begin` is the same as in `forked`, for the first docstring.
+        `seconds` is the timeout of each import. `begin` is as in `forked`, for the first docstring.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # Do this before the first await. Otherwise another call could end the root as idle.
+        root.users[name] += 1  # Count the user before the first await, so that no other call ends the root as idle.
         try:
             await self._end_idle()
             template = await root.template()
             if template.pid is None:
-                # The system does not identify senders, so AdaCoder cannot verify which process it talks to.
+                # On this system, AdaCoder cannot find out which process answers.
                 raise Apart
             desk = await (await root.importer(program, seconds)).desk(program, seconds)
             return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
@@ -96,7 +97,7 @@ class Importers:
             raise
 
     def begin(self, recipe: Recipe) -> None:
-        """Start the template for modules of `recipe`, so that a later `lend` need not wait for it."""
+        """Start the template of `recipe`, so that `lend` need not wait for it later."""
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
@@ -109,7 +110,7 @@ class Importers:
         return root
 
     async def _end_idle(self) -> None:
-        """End the roots that run no docstrings, except the most recently used roots."""
+        """End the idle import roots, except the most recently used."""
         older = [*self._roots.values()][:-_MOST_ROOTS]
         idle = [root for root in (*older, *self._stale) if not root.busy]
         self._stale = [root for root in self._stale if root.busy]
@@ -128,29 +129,29 @@ class Importers:
 
 
 class Lent(Taken):
-    """A process reserved for docstrings of one module. It is replaced by a new one where necessary."""
+    """A process reserved for docstrings of one module. If necessary, it is replaced by a new one."""
 
     def __init__(self, root: _Root, program: Program, template: TemplateProcess, desk: _Desk, evaluation: Evaluation):
-        """`evaluation` is the first process. It imports the module of `program`."""
+        """`evaluation` is the first process. The module of `program` is imported in it."""
         super().__init__(desk, template, evaluation)
         self._root, self._desk = root, desk
         self._program = program
         self._is_usable = True
         self.ran: list[str] = []
-        """Names of the docstrings whose examples have run in the present process."""
+        """Names of the docstrings that have run in the present process."""
         self.notes = desk.notes
 
     @property
     def has_lost_caches(self) -> bool:
-        """True if files that the import stored in the home folder were removed."""
+        """True if cache files that the import wrote to the home folder were removed."""
         return self._desk.has_lost_caches
 
     def serves(self, program: Program) -> bool:
-        """Return whether the docstrings of a program can run here, because its module has the same text."""
+        """Return whether docstrings of a program can run here, because the module's text is the same."""
         return self._is_usable and self._program.text == program.text
 
     async def next(self, begin: Begin) -> None:
-        """Prepare the process for the next docstring. `begin` is the same as in `forked`.
+        """Prepare the process for the next docstring. `begin` is as in `forked`.
 
         Raises:
             Apart: the docstring must be evaluated in a process of its own.
@@ -167,7 +168,7 @@ class Lent(Taken):
             raise Apart from error
 
     def end_process(self) -> None:
-        """Kill the present process, so that the next docstring gets a new one."""
+        """Kill the present process. The next docstring gets a new one."""
         self.ran.clear()
         self.evaluation.kill()
         self.evaluation.close()
@@ -175,7 +176,7 @@ class Lent(Taken):
     async def status(self) -> int | None:
         """Return None, because the status does not matter.
 
-        If this process ends unexpectedly, the docstring is evaluated again in a process of its own.
+        If this process dies, the docstring is evaluated again in a separate process.
         """
         return None
 
@@ -192,7 +193,7 @@ class _Process:
         self.evaluation = evaluation
         self.turn = asyncio.Lock()
         self.has_lost_caches = False
-        """True if files that an import stored in the home folder were removed."""
+        """True if cache files that an import wrote to the home folder were removed."""
         self._watching = asyncio.create_task(self._watch(template.scratch_on_disk))
 
     async def fork(self, slot: int, *kind: str, begin: Begin | None = None) -> Evaluation:
@@ -201,7 +202,7 @@ class _Process:
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import a module within `seconds`. Return the same as `WorkerLine.import_`.
 
-        The changes may also include threads of libraries and shared memory, which the process itself cannot see.
+        The changes also include threads of C libraries and shared memory, which only the server can see.
 
         Raises:
             Apart: the process cannot be identified, or the import started processes.
@@ -214,15 +215,15 @@ class _Process:
             self.has_lost_caches, changes = True, tuple(each for each in changes if each != "caches")
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
-            raise Apart  # An evaluation in a process of its own reports what isolation denies.
-        if self.evaluation.threads() > 1:  # They may be threads of libraries, which Python does not know.
+            raise Apart  # A separate evaluation will report which action isolation denies.
+        if self.evaluation.threads() > 1:  # Python does not count threads of C libraries, so ask the kernel.
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let this process reap its killed child in a slot. Return True if nothing is left of the child."""
+        """Let this process reap its killed child in a slot. Return True if the child left no processes or files."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -231,7 +232,7 @@ class _Process:
             return False
 
     async def reaped(self) -> bool:
-        """Wait for the report about a reaped process. Return True if nothing is left of that process."""
+        """Wait for the answer to `reap`. Return True if no processes or files are left."""
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
@@ -242,7 +243,7 @@ class _Process:
         return False
 
     async def _watch(self, scratch: Path | None) -> None:
-        """Kill this process if it starts too many threads, takes too much memory, or fills the disk."""
+        """Kill this process if it has too many threads or files, or too much memory."""
         folder = f"{scratch}/{self.evaluation.slot}"
         while self.evaluation.threads() <= MOST_THREADS and self.evaluation.memory() <= MOST_MEMORY:
             if scratch is not None and await asyncio.to_thread(is_overfull, folder, self.evaluation.pid):
@@ -257,19 +258,19 @@ class _Process:
 
 
 class _Root:
-    """The importers of one recipe. Their modules are imported from the same folder, and may see the same files."""
+    """An import root: the importers that import modules from the same folder and see the same files."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
-        """Number of docstrings that run or will run soon, by top-level module."""
+        """Number of docstrings that run or wait, by top-level module."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
-        """Importers by the name of their top-level module. The most recently used is last."""
+        """Importers by top-level module, the most recently used last."""
         self._boot = asyncio.create_task(self._start())
 
     @property
     def busy(self) -> bool:
-        """True if a docstring runs or will run soon."""
+        """True if a docstring runs or waits."""
         return any(self.users.values())
 
     @property
@@ -279,18 +280,18 @@ class _Root:
 
     @property
     def usable(self) -> bool:
-        """True if new docstrings can use this root."""
+        """True if new docstrings can use this import root."""
         if not self._boot.done():
             return True
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
 
     async def _start(self) -> TemplateProcess:
-        with suppress(SandboxError):  # Without the imports, the processes of docstrings have them.
+        with suppress(SandboxError):  # If the imports break the template, start it without them.
             return await self._warmed(self.recipe.ahead.statements)
         return await self._warmed(())
 
     async def _warmed(self, statements: Sequence[str]) -> TemplateProcess:
-        """Return a template with some imports.
+        """Return a template that has run some imports.
 
         Raises:
             SandboxError: the interpreter does not start, or processes cannot share the imports.
@@ -329,7 +330,7 @@ class _Root:
         return await asyncio.shield(task)
 
     async def _make_room(self) -> None:
-        """End unused importers until there is room for another one."""
+        """End unused importers until there is room for another."""
         for name, task in [*self._importers.items()]:
             if len(self._importers) < self.recipe.group:
                 return
@@ -375,16 +376,16 @@ class _Importer(_Process):
         self.notes: tuple[str, ...] = ()
         self.template = template
         self._slots = [evaluation.slot + number for number in range(1, group)]
-        """Free slots. A slot is a scratch folder for one process at a time."""
+        """Free slots. A slot is a scratch folder for one process."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """Texts of modules that the import of the package has already imported, by module name."""
+        """Texts of modules that the import of the package has also imported, by module name."""
         self._packages: set[str] = set()
-        """Inner packages that the import of the package has already imported."""
+        """Inner packages that the import of the package has also imported."""
         self._apart: dict[str, str] = {}
-        """Modules that cannot be imported here, each with the reason."""
+        """Modules that cannot be imported here, with the reasons."""
         self.freed = asyncio.Event()
-        """Set when a desk may have become free."""
+        """Set when a desk may be free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the top-level module or package.
@@ -394,7 +395,7 @@ class _Importer(_Process):
         """
         self.notes = _noted(name, *await self.import_(seconds, name, path, text))
         if self.template.orphans(self._group):
-            raise Apart  # The import started processes, as in `import_`, and their parents have ended.
+            raise Apart  # The import started processes whose parents have ended.
 
     async def desk(self, program: Program, seconds: float) -> _Desk:
         """Return a desk that has imported the program's module.
@@ -420,7 +421,7 @@ class _Importer(_Process):
         return desk
 
     async def _import(self, desk: _Desk, program: Program, seconds: float) -> None:
-        """Let a desk import the program's module, unless the desk has already imported it."""
+        """Make a desk import the program's module, unless it has done so."""
         name, text, package = program.module.name, program.text, _innermost(program)
         if desk.module == name or desk.there.get(name) == text:
             return
@@ -439,11 +440,10 @@ class _Importer(_Process):
         desk.notes += _noted(name, how, changes)
 
     async def _free_desk(self, module: str, package: str) -> _Desk:
-        """Return a free desk.
+        """Return a free desk, or wait for one.
 
-        Prefer a desk that has imported `module`, then a desk that has imported only its `package`, then an idle desk
-        without an import of its own, then a new desk. If the importer has no slot for a new desk, end an idle desk with
-        another module or package, or wait.
+        Prefer desks in this order: one that has imported `module`; one that has imported its `package`; one without
+        imports of its own; a new one. Without a slot for a new desk, end an idle one.
         """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
@@ -472,7 +472,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """Clean up after a desk that was killed. If any of its processes or files are left, kill this importer."""
+        """Clean up after a desk that was killed. If processes or files are left, kill this importer."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -489,11 +489,11 @@ class _Importer(_Process):
 
     @property
     def _group(self) -> int | None:
-        """Process group of the importer and all its descendants. None of them can leave the group."""
+        """Process group of the importer and its descendants, which cannot leave the group."""
         return self.evaluation.line.channel.sender
 
     def kill(self) -> None:
-        """Kill this importer and the processes forked from it."""
+        """Kill this importer and its descendants."""
         self._given_up = True
         self.freed.set()
         for desk in self._desks:
@@ -502,16 +502,16 @@ class _Importer(_Process):
         super().kill()
 
     async def end(self) -> None:
-        """End this importer and all its descendants."""
+        """End this importer, and make sure that no descendants are left."""
         self.kill()
         with suppress(SandboxError):
             await self.template.reap(self.evaluation)
         if not await self.template.sweep(self._group):
-            self.template.broken = True  # So the template will be ended, and its supervisor kills the rest.
+            self.template.broken = True  # A broken template is ended with all its descendants.
 
 
 class _Desk(_Process):
-    """A process that forks processes for docstrings, with only one such process at a time."""
+    """A process that forks processes for docstrings, one at a time."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
@@ -519,22 +519,22 @@ class _Desk(_Process):
         self.module = self.package = ""
         """The module and its innermost package, if this desk imported them itself."""
         self.there: dict[str, str] = {}
-        """Texts of modules that the import of `package` has already imported, by module name."""
+        """Texts of modules that the import of `package` has also imported, by module name."""
         self.notes = importer.notes
         self.has_lost_caches = importer.has_lost_caches
         self._importer = importer
         self._has_forked = False
-        """True if this desk must still reap a process that it forked."""
+        """True if this desk has a child to reap."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Let the desk reap its last child. Then import a module as `_Process` does."""
+        """Reap the desk's child. Then import a module as `_Process` does."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
         return await super().import_(seconds, name, path, text)
 
     async def docstring(self, module: Module, begin: Begin) -> Evaluation:
-        """Fork a process for docstrings of a module. The desk first reaps its previous child."""
+        """Fork a process for docstrings of a module, after reaping the desk's earlier child."""
         has_forked, self._has_forked = self._has_forked, True
         try:
             kind = "docstring", module.name, str(module.path)
@@ -556,30 +556,30 @@ class _Desk(_Process):
         self._importer.freed.set()
 
     async def end(self) -> None:
-        """End this desk, and let the importer clean up after it."""
+        """End this desk, and clean up after it."""
         self.kill()
         await self._importer.ended(self)
 
 
 def _outermost(program: Program) -> str:
-    """Return the name of the top-level module or package that contains a program's module."""
+    """Return the top-level module or package of a program's module."""
     return program.module.name.partition(".")[0]
 
 
 def _innermost(program: Program) -> str:
-    """Return the name of the innermost package that contains a program's module; empty if it is the outermost."""
+    """Return the innermost package of a program's module, or an empty text if that is the top-level package."""
     name = program.module.name
     package = name if program.module.path.stem == "__init__" else name.rpartition(".")[0]
     return package if "." in package else ""
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """Return the importer if its import has finished. None if the import is running, was cancelled or failed."""
+    """Return a task's importer, or None if the import is running or did not succeed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 
 def _noted(name: str, how: str, changes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return notes about the effects of an import.
+    """Return notes for the user about the effects of an import.
 
     Raises:
         Apart: the import failed, or had effects that forked processes cannot share.

@@ -1,7 +1,7 @@
 """Compare values by their text.
 
-The output of evaluated code may be hostile, and must not overload Python's parser. So this module parses a text only if
-it looks like a literal without arithmetic, and if its length and depth are limited.
+The text may come from hostile code, and must not overload Python's parser. So this module parses only literals without
+arithmetic, of limited length and depth.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ _LONGEST = 20_000
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
 _RELATIVE, _ABSOLUTE, _DIGITS = 1e-9, 1e-12, 9
-"""Maximum relative and absolute difference of close floats. In a set or a key, this number of digits is compared."""
+"""Maximum relative and absolute difference of close floats. In sets and keys, floats are rounded to `_DIGITS` digits.
+"""
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""Matches a string literal, or the rest of the line if the literal is not closed. So no text is searched twice."""
+"""Matches a string literal, or the rest of the line if the literal is not closed. This keeps the search linear."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
-"""Matches an operator in a text whose strings and exponents are removed."""
+"""Matches an arithmetic operator, in a text without strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
-"""Matches one part of an output: a string, a comma, a bracket, or the text between them."""
+"""Matches one part of an output: a string, a comma, a bracket, or other text."""
 _EXPONENT = re.compile(r"(?<=[\d.])[eE][-+]?(?=\d)")
 _OPENS, _CLOSES = frozenset("([{"), frozenset(")]}")
 
 
 def same_value(one: str, other: str) -> bool:
-    """Return whether two texts are literals of the same value.
+    """Return whether two texts are literals of the same value. Numbers are equal as in Python, so 15 equals 15.0.
 
-    Numbers are compared by `==`, so 15 equals 15.0. But no number equals True or False, and no list equals a tuple.
-    Floats are not rounded, because an author who writes 3.14 may mean exactly this number.
+    But no number equals True or False, and no list equals a tuple. Floats are not rounded, because an author who writes
+    3.14 may mean exactly this number.
     """
     form = _form_of(one)
     return form is not None and form == _form_of(other)
 
 
 def close_values(one: str, other: str) -> bool | None:
-    """Return whether two texts are literals of the same value, apart from the last digits of floats.
+    """Return whether two texts are literals of nearly the same value. Only the last digits of floats may differ.
 
     `set()`, `frozenset(…)`, `inf` and `nan` count as literals. Return None if a text is not a literal.
     """
@@ -57,7 +58,7 @@ def _read(written: str) -> object:
 
     Raises:
         ValueError: the text is not such a literal, or is too long.
-        TypeError: an element of a set or a key cannot be hashed.
+        TypeError: an element of a set, or a key, cannot be hashed.
     """
     text = written.strip()
     if len(text) > _LONGEST or not _is_plain(text):
@@ -112,7 +113,7 @@ def _are_close(one: object, other: object) -> bool:
 
 
 def _rounded(value: object) -> Hashable:
-    """Return a hashable form of a value, with rounded floats. Two elements or keys with equal forms count as close."""
+    """Return a hashable form of a value with rounded floats. Close values have equal forms."""
     match value:
         case float() if math.isfinite(value):
             return float, 0.0 if abs(value) < _ABSOLUTE else float(f"{value:.{_DIGITS}g}")
@@ -129,11 +130,10 @@ def _rounded(value: object) -> Hashable:
 
 
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
-    """Return whether two outputs are the same, apart from the notation of sets, such as the order of their elements.
+    """Return whether two outputs are equal, apart from how sets are written, such as the order of elements.
 
-    Each output, or each of its lines, must be a literal. Literals may contain `set()` and `frozenset(…)`. Sets are
-    compared by the values and types of their elements, so {1} is neither {True} nor {1.0}. `agree` compares the rest as
-    text.
+    Each output, or each of its lines, must be a literal, which may contain `set()` and `frozenset(…)`. Elements of sets
+    are compared by value and type, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
     """
 
     def is_same(one: str, other: str) -> bool:
@@ -144,19 +144,19 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
     if is_same(want, got):
         return True
     lines, others = want.split("\n"), got.split("\n")
-    is_of_lines = 2 < len(lines) == len(others)  # The last item is empty, because an output ends with a newline.
+    is_of_lines = 2 < len(lines) == len(others)  # Outputs end with a newline, so the last item is empty.
     return is_of_lines and all(map(lambda one, other: one == other or is_same(one, other), lines, others))
 
 
 def same_but_for_order(want: str, got: str) -> bool:
-    """Return whether two outputs differ only in the order inside braces."""
+    """Return whether two outputs are equal, apart from the order of items in braces."""
     if "{" not in want or max(len(want), len(got)) > _LONGEST or _arranged(want, list) == _arranged(got, list):
         return False
     return _arranged(want, sorted) == _arranged(got, sorted)
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """Return a text with its outermost sets in canonical form. None if the text is not a literal with braces."""
+    """Return a text with its outermost sets in canonical form, or None if it is not a literal with braces."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -169,7 +169,7 @@ def _with_sorted_sets(written: str) -> str | None:
                 return None
         case _:
             return None
-    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes.
+    lines = [line.encode() for line in text.split("\n")]  # `ast` counts columns in bytes.
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     data = b"\n".join(lines)
     parts, done = list[bytes](), 0
@@ -180,7 +180,7 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """Return the canonical form of a literal. If `sets` is given, add the outermost sets to `sets`, with their forms.
+    """Return the canonical form of a literal. Add its outermost sets to `sets`, with their forms.
 
     Raises:
         ValueError: `node` is not a literal.
@@ -207,7 +207,11 @@ def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) ->
 
 
 def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
-    """Return the nodes. Raise ValueError if a node is None, because then a dictionary is unpacked (`**`)."""
+    """Check that no node is None, and return the nodes.
+
+    Raises:
+        ValueError: a node is None, because a dictionary is unpacked (`**`).
+    """
     found = [node for node in nodes if node is not None]
     if len(found) < len(nodes):
         raise ValueError("no literal")
@@ -215,7 +219,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """Return an output in which `arrange` has reordered the items inside braces. The output need not be Python."""
+    """Return an output in which `arrange` has reordered the items in braces. The output need not be Python."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -234,7 +238,7 @@ def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
 
 
 def _form_of(written: str) -> Hashable | None:
-    """Return the comparable form of a literal's value, or None if the text is not a literal."""
+    """Return a comparable form of a literal, or None if the text is not a literal."""
     try:
         return _form(value_of(written))
     except (ValueError, TypeError):
@@ -260,7 +264,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text` has neither arithmetic nor deep nesting. The text need not be a literal."""
+    """Return whether `text` has no arithmetic and no deep nesting. It need not be a literal."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False
@@ -272,7 +276,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return a hashable form of a value. Two forms are equal only if their values count as the same."""
+    """Return a hashable form of a value. Forms are equal if the values count as the same."""
     match value:
         case float() if math.isnan(value):
             return "nan"

@@ -1,6 +1,6 @@
-"""A pool of a few templates: warm interpreters from which the processes of evaluations are forked.
+"""A pool of a few templates, warm interpreters from which the processes of evaluations are forked.
 
-A template is replaced when files that it imported change. It is ended when it is idle.
+A template is replaced when files that it imported change, and ended when it is idle.
 """
 
 from __future__ import annotations
@@ -22,52 +22,54 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAUSE_SECONDS = 0.01
-"""When no evaluation has run for this many seconds, processes are forked for the next evaluations."""
+"""Processes for the next evaluations are forked when no evaluation has run for this many seconds."""
 _CLOCK_TICK = 20_000_000
-"""Resolution of timestamps in nanoseconds. A file may change this much later than its timestamp says."""
+"""Resolution of the file system's timestamps, in nanoseconds. A file may have changed this much after its timestamp."""
 _MOST_BOOTS = 3
-"""Maximum number of starts of a template. The last start imports nothing, so no import can break it."""
+"""Maximum number of attempts to start a template. The last attempt imports nothing, so it cannot fail because of an
+import.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:
-    """Limits of a pool. All times are in seconds."""
+    """Limits of a pool. Times are in seconds."""
 
     spares: int
-    """Number of processes that each template keeps ready while no evaluation runs."""
+    """Number of processes that each template has ready while no evaluation runs."""
     most: int = 3
     """Maximum number of templates."""
     idle: float = 60.0
-    """An unused template is kept for this time."""
+    """An unused template is ended after this time."""
     growth: int = 64 << 20
-    """Growth in bytes after which a template is replaced, because a larger template takes longer to fork."""
+    """A template is replaced when it has grown by this many bytes, because forking a large template takes longer."""
     recheck: float = 1.0
-    """Time between two checks of the files that a template imported."""
+    """Time between two checks for changes of imported files."""
     every: float = 0.5
-    """Minimum time between the starts of two templates that only save imports.
+    """Minimum time between the starts of two templates that only make evaluations faster.
 
     Otherwise `check`, which goes through many files, would start a template for each file.
     """
     warm: float = WARM_SECONDS
-    """Timeout for one import in a template."""
+    """Timeout of one import in a template."""
 
 
 class TemplatePool:
-    """Provides processes for evaluations. An instance belongs to one event loop, and its owner must close it."""
+    """Provides processes for evaluations. Each instance belongs to one event loop, and its owner must close it."""
 
     def __init__(self, evaluations: int, upkeep: Upkeep) -> None:
         """`evaluations` is the maximum number of concurrent evaluations."""
         self._slots = 2 * evaluations + upkeep.spares
         self._upkeep = upkeep
         self._keepers: list[_Keeper] = []
-        """The owners of the templates, in order of use. The most recently used is last."""
+        """The owners of the templates, the most recently used last."""
         self._retired: set[_Keeper] = set()
-        """Keepers that get no new evaluations. Each ends with its last evaluation."""
+        """Owners of templates that get no new evaluations. Such a template ends after its last evaluation."""
         self._refused: set[str] = set()
         """Import statements that broke a template, or had effects that cannot be shared."""
         self._ending: set[asyncio.Task[None]] = set()
         self._next_made = 0.0
-        """Monotonic time from which on another template may be started to save imports."""
+        """Earliest monotonic time for starting another template that only makes evaluations faster."""
         self._closed = False
 
     def begin(self, recipe: Recipe) -> None:
@@ -83,7 +85,7 @@ class TemplatePool:
         await self._keeper(recipe).ready()
 
     async def take(self, recipe: Recipe) -> Taken:
-        """Take a process for an evaluation. The caller must give it back.
+        """Take a process for an evaluation. The caller must give the process back.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -95,13 +97,13 @@ class TemplatePool:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # The template was killed, or broke. Try once more with a new template.
+        # If the template broke, try a new one.
         return await self._keeper(recipe).take()
 
     async def close(self) -> None:
         """End every process, and start no more."""
         self._closed = True
-        await asyncio.sleep(0)  # Pending callbacks give back their processes first.
+        await asyncio.sleep(0)  # Let pending callbacks give back their processes.
         for keeper in [*self._keepers, *self._retired]:
             self._end(keeper)
         while self._ending:
@@ -123,7 +125,7 @@ class TemplatePool:
         now = time.monotonic()
         if recipe not in [keeper.recipe for keeper in self._keepers] and now >= self._next_made:
             self._next_made = now + self._upkeep.every
-            self._add(recipe, beside=best)  # The next evaluation can use it.
+            self._add(recipe, beside=best)  # Start a template for later evaluations.
         return best
 
     def _add(self, recipe: Recipe, beside: _Keeper | None = None) -> _Keeper:
@@ -135,7 +137,7 @@ class TemplatePool:
         return keeper
 
     def _retire(self, keeper: _Keeper) -> None:
-        """Give a template no new evaluations. It ends now, or with its last evaluation."""
+        """Give a template no new evaluations, and end it after its last evaluation."""
         if keeper in self._keepers:
             self._keepers.remove(keeper)
             self._retired.add(keeper)
@@ -143,10 +145,13 @@ class TemplatePool:
             self._end(keeper)
 
     def _rested(self, keeper: _Keeper, is_idle: bool) -> None:
-        """React when a template runs no evaluation. `is_idle` is True if nothing has used the template for a while."""
+        """End a template, or fork processes ahead, when the template runs no evaluation.
+
+        `is_idle` is True if nothing has used the template for some time.
+        """
         if is_idle or keeper in self._retired:
             self._end(keeper)
-        # Fork processes ahead only while no evaluation runs, because a fork would slow down a running evaluation.
+        # Do not fork while an evaluation runs, because a fork would slow it down.
         if not any(each.running for each in (*self._keepers, *self._retired)):
             for each in self._keepers:
                 each.fork_ahead()
@@ -177,25 +182,25 @@ class Taken:
 
     @property
     def gone(self) -> bool:
-        """True if the template has ended. The process has then ended as well."""
+        """True if the template has ended, and the process with it."""
         return self._template.gone
 
     @property
     def holds(self) -> bool:
-        """True if the process cannot see any known private file."""
+        """True if no known private file is visible to the process."""
         return self._template.holds
 
     @property
     def folder(self) -> Path | None:
-        """Folder on disk that the process may write to. None if the folder is in memory, where its size is limited."""
+        """Folder on disk to which the process may write. None if the folder is in memory, where its size is limited."""
         scratch = self._template.scratch_on_disk
         return None if scratch is None else scratch / str(self.evaluation.slot)
 
     async def status(self) -> int | None:
-        """Return the exit status of a process that closed its connection, or minus the signal that killed it.
+        """Return the exit status of a process that closed its connection, or the negative number of the signal that
+        killed it.
 
-        Return None if the template has ended, or if the process continues without a connection. Only hostile code
-        continues in this way.
+        Return None if the template has ended, or if the process still runs, as only hostile code does.
         """
         if await self.evaluation.ended() and not self.gone:
             self.evaluation.kill()
@@ -209,7 +214,7 @@ class Taken:
         return self.evaluation.memory() > max(MOST_MEMORY, self._template.resident() + MOST_MEMORY // 2)
 
     def is_overfull(self) -> bool:
-        """Return whether the process wrote more to a real disk than an evaluation may. Run this in a thread."""
+        """Return whether the process wrote too much to a disk. This is slow, so run it in a thread."""
         folder = self.folder
         return folder is not None and is_overfull(str(folder), self.evaluation.pid)
 
@@ -222,21 +227,21 @@ class Lender(Protocol):
     """An object that lends processes for evaluations."""
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back the process of an evaluation. None means that the template has already reaped the process."""
+        """Take back the process of an evaluation, or None if the template has already reaped it."""
 
 
 class _Keeper:
-    """The owner of one template. It starts the template, forks processes ahead, and ends the template."""
+    """The owner of one template. It starts and ends the template, and forks processes ahead."""
 
     def __init__(self, recipe: Recipe, refused: set[str], slots: int, upkeep: Upkeep, rested: Rested) -> None:
         self.recipe = recipe
         self.running = 0
-        """Number of evaluations that use a process of this template, or wait for one."""
+        """Number of evaluations that use or wait for a process of this template."""
         self._refused = refused
         self._rested = rested
         self._upkeep = upkeep
         self._ahead: list[asyncio.Task[Evaluation]] = []
-        """Processes that are ready for later evaluations."""
+        """Processes for later evaluations."""
         self._stamps = _Stamps((), 0, 0.0)
         self._size = 0
         self._grown = False
@@ -245,7 +250,7 @@ class _Keeper:
         self._compiled: set[Path] = set()
         self._compiling: set[asyncio.Task[bool]] = set()
         self._put_aside: set[Evaluation] = set()
-        """Processes of past evaluations that are not reaped yet."""
+        """Processes of past evaluations that the template has not reaped yet."""
         self._boot = asyncio.create_task(self._start(slots))
 
     @property
@@ -255,7 +260,7 @@ class _Keeper:
 
     @property
     def usable(self) -> bool:
-        """True if new evaluations can use this template: it is still starting, or it is alive and up to date."""
+        """True if new evaluations can use this template, because it is starting, or is alive and up to date."""
         if not self._boot.done():
             return True
         template = self._boot.result() if self.booted else None
@@ -264,7 +269,7 @@ class _Keeper:
         return template.is_current and not self._stamps.changed()
 
     def compile(self, files: Iterable[Path]) -> None:
-        """Compile files of the project in the template, so that the next evaluations need not do it."""
+        """Compile files of the project in the template, so that evaluations need not do it."""
         if self.booted and not self._compiled.issuperset(files):
             task = asyncio.create_task(self._compile(self._boot.result(), files))
             self._compiling.add(task)
@@ -279,7 +284,7 @@ class _Keeper:
         await asyncio.shield(self._boot)
 
     async def take(self) -> Taken:
-        """Take a process. The caller must give it back.
+        """Take a process. The caller must give the process back.
 
         Raises:
             SandboxError: as for `ready`, or the template broke later.
@@ -294,12 +299,12 @@ class _Keeper:
                 is_spare = bool(self._ahead)
                 process = self._ahead.pop(0) if is_spare else asyncio.create_task(template.fork())
                 if len(self._ahead) < min(self.running, self._upkeep.spares):
-                    # Evaluations often follow each other. Fork now, so that the next need not wait for its process.
+                    # The next evaluation often follows soon, so fork its process now.
                     self._ahead.append(asyncio.create_task(template.fork()))
                 try:
                     evaluation = await asyncio.shield(process)
                 except asyncio.CancelledError:
-                    if process.cancelled():  # `end` cancelled the fork. This call itself was not cancelled.
+                    if process.cancelled():  # `end` cancelled the fork, not this call.
                         raise SandboxError("The sandbox was ended meanwhile.") from None
                     self._ahead.append(process)
                     raise
@@ -313,9 +318,9 @@ class _Keeper:
     def fork_ahead(self) -> None:
         """Fork processes for later evaluations.
 
-        220 evaluations of each kind were measured side by side. The fastest 5 % took up to 13 ms in a process that was
-        forked ahead, and up to 42 ms in a new process. A trial evaluation in the process beforehand saved only another
-        2 ms, so AdaCoder does not run any.
+        This was measured with 220 evaluations of each kind. The fastest 5 % took up to 13 ms in a process that was
+        forked ahead, and up to 42 ms otherwise. A trial run in such a process saved only another 2 ms, so there is
+        none.
         """
         if self.booted and self._boot.result().alive:
             while len(self._ahead) < self._upkeep.spares:
@@ -394,7 +399,7 @@ class _Keeper:
         task.add_done_callback(self._tasks.discard)
 
     async def _reap(self, template: TemplateProcess, evaluation: Evaluation) -> None:
-        with suppress(SandboxError):  # The template is broken, and the next call will notice.
+        with suppress(SandboxError):  # If the template is broken, the next call will notice.
             await template.reap(evaluation)
             self._put_aside.discard(evaluation)
             self._grown = template.resident() > self._size + self._upkeep.growth
@@ -415,22 +420,24 @@ class _Keeper:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""A callback for a template that runs no evaluation. True means that the template is idle and may end."""
+"""A callback for a template that runs no evaluation. It gets True if the template is idle and may end."""
 
 
 class _Stamps:
     """Detects changes of files."""
 
     def __init__(self, files: Iterable[Path], since: int, recheck: float) -> None:
-        """`since` is a time before the files were read, in nanoseconds. Checks are `recheck` seconds apart."""
+        """`since` is a time before the files were read, in nanoseconds. `recheck` is the time between checks, in
+        seconds.
+        """
         self._recheck = recheck
         self._known = _stamps(files)
-        # A file that changed while the template started may have been read before its change.
+        # A file that changed recently may have been read before the change.
         self._changed = any(stamp is not None and stamp[0] >= since - _CLOCK_TICK for stamp in self._known.values())
         self._due = time.monotonic() + recheck
 
     def changed(self) -> bool:
-        """Return whether a file has changed, according to the last check."""
+        """Return whether the last check found a changed file."""
         now = time.monotonic()
         if self._changed or now < self._due:
             return self._changed
@@ -445,6 +452,6 @@ def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int, int] | None]:
 def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
         found = os.stat(file)  # noqa: PTH116  # called for many files, many times a minute
-    except (OSError, ValueError):  # ValueError: the name is invalid
+    except (OSError, ValueError):  # Python raises ValueError for an invalid name.
         return None
     return found.st_ctime_ns, found.st_size, found.st_ino

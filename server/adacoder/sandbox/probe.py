@@ -1,8 +1,8 @@
 """Find out which isolation works on this machine.
 
-A *mechanism* is a way to isolate code. A test program, the *canary*, tries to break out of each mechanism. A mechanism
-counts as working only if the canary cannot break out. For every action that must fail, there is a similar action that
-must succeed. Otherwise a canary that cannot do anything at all would count as a proof.
+A test program, the *canary*, tries to break out of each *mechanism*, a way to isolate code. A mechanism works if the
+canary does not succeed. A canary that cannot do anything would also fail, so there is a similar allowed action for each
+forbidden action.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from adacoder.sandbox.isolation import Mechanism
 
 _PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
-"""The profile with which AppArmor lets only bubblewrap create user namespaces."""
+"""The AppArmor profile that lets bubblewrap create user namespaces."""
 _PROBE_SECONDS = 20
 FAILED_SECONDS = 600.0
-"""After a stronger mechanism failed, later starts of AdaCoder do not retry it for this many seconds."""
+"""After a stronger mechanism has failed, AdaCoder does not try it again for this many seconds."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -122,28 +122,28 @@ def fork():
 
 
 _OF_AGENT = re.compile(r"CODEX_(?!HOME\b)\w+|CLAUDECODE|GEMINI_CLI|QWEN_CODE_\w+|OPENCODE|AI_AGENT")
-"""Matches the names of environment variables that coding agents set for their shells."""
+"""Matches environment variables that coding agents set in their shells."""
 _Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""A callback that gets the mechanism under test, and a future. The future is True if the mechanism isolates code."""
+"""A callback that gets the mechanism under test, and a future that is True if the mechanism isolates code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The isolation that was proven on this machine."""
+    """The isolation that a test has proven on this machine."""
 
     isolation: Isolation
     mechanism: Mechanism
     reason: str
-    """Reason why the isolation is not at the requested level. Empty if it is."""
+    """Reason why the isolation is below the requested level, or empty."""
     remedy: str = ""
-    """Instruction to get better isolation, without a full stop. Empty if none is known."""
+    """Instruction for getting better isolation, without a full stop. It may be empty."""
     is_recorded: bool = False
-    """True if the proof is from an earlier start, and its conditions still hold."""
+    """True if the proof is from an earlier start of AdaCoder, and nothing relevant has changed."""
 
 
 def in_shell_of_agent() -> bool:
-    """Return whether a coding agent has started this process. The agent's own sandbox may then forbid isolation."""
+    """Return whether a coding agent has started this process. The agent's own sandbox may forbid isolation."""
     return any(map(_OF_AGENT.fullmatch, os.environ))
 
 
@@ -153,19 +153,19 @@ def _since_boot() -> float:
 
 @dataclass(eq=False)
 class Prober:
-    """Finds out which isolation works on this machine, and caches the result."""
+    """Finds the isolation that works on this machine, and caches the result."""
 
     program: Callable[[str], Path | None] = program_of_system
-    """Finds a program of the system by its name."""
+    """Finds a system program by name."""
     locks: Callable[[], Locks | None] = locks
     basis: Basis = field(default_factory=Basis)
     since_boot: Callable[[], float] = _since_boot
     begun_seconds: float = 0.005
-    """`meanwhile` is called this many seconds after the test of a mechanism has started."""
+    """`meanwhile` is called this many seconds after the start of a test."""
     known_seconds: float = 30.0
-    """Seconds after which a proof expires if a better proof is possible."""
+    """A proof expires after this many seconds if a better proof is possible."""
     _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = field(default_factory=dict, init=False)
-    """For each level and PATH: the proof, the time when it expires, and the record to write."""
+    """For each level and PATH: the proof, the time at which it expires, and the record to write."""
     _under_way: dict[_Question, asyncio.Task[tuple[Proof, JSON]]] = field(default_factory=dict, init=False)
 
     async def probe(
@@ -173,14 +173,14 @@ class Prober:
     ) -> Proof:
         """Find the strongest mechanism that isolates code here, up to the level `best`.
 
-        The result is cached. A result of the level `best` stays valid until PATH changes. A weaker result expires soon,
-        because the user may install missing software.
+        A result of this level is cached until PATH changes. Weaker results expire soon, because the user may install
+        missing software.
 
         Args:
             best: the strongest level to try.
             anew: True to ignore the cache and the record of earlier starts.
             keeps: True to store the proof for later starts.
-            meanwhile: called while the first mechanism is tested, if a test is needed.
+            meanwhile: called during the test of the first mechanism.
         """
         key = best, os.environ.get("PATH"), anew, asyncio.get_running_loop()
         known = None if anew else self._known.get(key[:2])
@@ -194,8 +194,8 @@ class Prober:
                     del self._under_way[key]
             before = self._known.get(key[:2])
             if found.isolation.level is Level.NONE and before and before[0].isolation.level is not Level.NONE:
-                # The failure is probably temporary, for example because too many files are open. Keep the mechanism
-                # that was proven earlier. This is safe, because it does not run code that it cannot confine.
+                # The failure is probably temporary, so keep the mechanism that was proven earlier. This is safe,
+                # because it never runs code that it cannot confine.
                 if anew:
                     return found
                 found, _, record = before
@@ -207,7 +207,7 @@ class Prober:
         return found
 
     async def _find(self, best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-        """Return the proof of an earlier start if it still holds. Otherwise return a new proof, and its record."""
+        """Return the proof of an earlier start if it still holds. Otherwise return a new proof and its record."""
         program, system = self.program(_BUBBLEWRAP), self.locks()
         conditions = probe_record.conditions(program, system, self.basis) if best is Level.FULL else None
         if not anew and conditions is not None:
@@ -217,7 +217,7 @@ class Prober:
         found = await self._try_all(best, program, system, meanwhile)
         if conditions is None or found.isolation.level is Level.NONE:
             return found, None
-        # If a stronger mechanism failed, the proof is not final, because the failure may be temporary.
+        # The proof is not final if a stronger mechanism has failed, because the failure may be temporary.
         is_final = program is None or found.isolation.level is best
         features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
         until = None if is_final else self.since_boot() + FAILED_SECONDS
@@ -226,7 +226,7 @@ class Prober:
     def _recorded_proof(
         self, record: JSON, conditions: JSON, program: Path | None, system: Locks | None
     ) -> Proof | None:
-        """Return the proof in a record. None if the conditions changed, the time is over, or the form is unknown."""
+        """Return the proof in a record, or None if the record is outdated or malformed."""
         mechanism: Mechanism
         match record:
             case {"conditions": before, "features": features, "reason": str(reason), "until": None | float() as until}:
@@ -256,7 +256,7 @@ class Prober:
                 continue
             is_proved: Permit = loop.create_future()
             begin = loop.call_later(self.begun_seconds, meanwhile, mechanism, is_proved)
-            meanwhile = _nothing_else  # If the first mechanism fails, the next is likely to fail as well.
+            meanwhile = _nothing_else  # Call it only once: the next mechanism is likely to fail.
             try:
                 await _prove(mechanism)
                 is_proved.set_result(True)
@@ -303,7 +303,7 @@ def _proof(
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Yield the mechanisms to test, the strictest first. If a mechanism cannot be tested, yield the reason instead."""
+    """Yield the mechanisms to test, strictest first, or the reason why a mechanism cannot be tested."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -318,7 +318,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The help lists the features of this version. The machine may forbid some, so try several sets of features.
+            # The machine may forbid some features of this version, so try several sets of features.
             try:
                 printed, _ = await output_of(str(bwrap), "--help", env=environment(), cwd=Path("/"), errors=True)
                 described = printed.decode(errors="replace")
@@ -337,20 +337,20 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """The canary's targets. A process outside the isolation can reach them all, so isolation causes each failure."""
+    """The canary's targets. Without isolation it could reach all of them, so a failure proves isolation."""
 
     folder: Path
     """Folder that the canary can see."""
     outside: Path
     """File that the canary can see but must not write."""
     secret: Path
-    """File that the canary must not read."""
+    """Hidden file."""
     beyond: Path
-    """Folder that the canary cannot see."""
+    """Hidden folder."""
     port: int
-    """TCP port of a server."""
+    """TCP port of a listening server."""
     socket: str
-    """Path of a server's Unix socket."""
+    """Path of a listening Unix socket."""
 
     def is_untouched(self) -> bool:
         return self.outside.read_text(encoding="utf-8") == "untouched" and self.outside.stat().st_mode & 0o777 == 0o640
@@ -383,7 +383,7 @@ async def _prove(mechanism: Mechanism) -> None:
     """Let the canary try to break out of `mechanism`.
 
     Raises:
-        SandboxError: the canary broke out, or failed at an attempt that must succeed.
+        SandboxError: the canary broke out, or failed at an allowed action.
         HungUpError, ProtocolError, TimeoutError: the canary did not finish.
     """
     with _bait() as bait:
@@ -410,14 +410,14 @@ async def _release_canary(line: WorkerLine, bait: _Bait, template: TemplateProce
     loaded = await line.load(Program(module, _CANARY, "write", 1, 1), _PROBE_SECONDS)
     if not isinstance(loaded, Imported) or loaded.raised is not None:
         raise SandboxError("Python cannot import a module in it")
-    seen = isolation.level is not Level.FULL  # Only namespaces hide names.
+    seen = isolation.level is not Level.FULL  # Without namespaces, code can see the names of hidden files.
     expected = {
         f"exists({str(bait.outside)!r})": True,
         f"exists({str(bait.beyond)!r})": seen,
         f"os.getppid() == {template.pid}": seen and template.pid is not None,
         "write('own')": "written",
         f"write({str(bait.outside)!r})": "denied",
-        # Without Landlock, concurrent evaluations are isolated from everything except each other.
+        # Without Landlock, evaluations that run at once can write to each other's folders.
         "write('../../1/another')": "denied" if "landlock" in isolation.by else "written",
         f"empty({str(bait.outside)!r})": "denied",
         f"chmod({str(bait.outside)!r})": "denied",

@@ -1,7 +1,7 @@
-"""Store the result of the probe for later starts, in a file that only this user can write.
+"""Store the probe's result for later starts, in a file that only this user can write.
 
-The probe tests which isolation works on this machine. The record is valid as long as its conditions hold. If the record
-is malformed, it counts as missing, so the probe runs again.
+The probe tests which isolation works here. Its record is valid until one of the stored conditions changes. A malformed
+record counts as missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _FILE = "isolation.json"
 _MOST_BYTES = 1 << 18
 _RIGHTS = ("NoNewPrivs", "Seccomp", "Cap")
-"""Lines of `/proc/self/status` about the rights of this process."""
+"""Lines of `/proc/self/status` about this process's rights."""
 _STATES = (
     *(f"/proc/self/{name}" for name in ("uid_map", "gid_map", "setgroups", "attr/current")),
     *("/sys/kernel/security/lsm", "/sys/fs/selinux/enforce", "/sys/module/apparmor/parameters/enabled"),
@@ -42,17 +42,17 @@ _STATES = (
 )
 _PROFILES = ("/etc/apparmor.d", "/etc/apparmor.d/local", "/etc/apparmor.d/disable")
 _STARTED = 19
-"""Index of a process's start time among the fields that follow its name in `/proc/PID/stat`."""
+"""Index of the start time in `/proc/PID/stat`, counted from the field after the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Facts that a proof of isolation depends on, in addition to the mechanism and the rights of this process."""
+    """Facts on which a proof of isolation depends, besides the mechanism and this process's rights."""
 
     version: str = __version__
     python: Path = OUR_PYTHON
     package: Path = Path(__file__).parent
-    """Folder of the modules with the mechanisms and their probe."""
+    """Folder with the code of the mechanisms and the probe."""
     boot: str = "/proc/sys/kernel/random/boot_id"
     states: tuple[str, ...] = _STATES
     """Files whose contents must not change."""
@@ -62,7 +62,7 @@ class Basis:
 
 
 def read() -> JSON:
-    """Return the record. None means that it is missing or cannot be trusted."""
+    """Return the record, or None if it is missing or malformed."""
     with suppress(OSError, ValueError, RecursionError):
         record: JSON = json.loads(cache_folder().read(_FILE, _MOST_BYTES))
         return record
@@ -70,7 +70,7 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record. Ignore an error, because then the next start only runs the probe again."""
+    """Replace the record. Errors are ignored, because the next start then runs the probe again."""
     with suppress(OSError):
         cache_folder().write(_FILE, json.dumps(record).encode())
 
@@ -79,9 +79,9 @@ def write(record: JSON) -> None:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> JSON:
-    """Return everything that a proof with this bubblewrap and these locks depends on.
+    """Return the facts that must stay the same for a proof of isolation to remain valid.
 
-    Return None if the conditions are unknown. In that case, a proof must not be stored.
+    Return None if they are unknown. The proof must then not be stored.
     """
     boot = _text(basis.boot)
     if not boot:
@@ -94,8 +94,7 @@ def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> J
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, basis.states)],
-        # A new container may reuse the name and the folders of an earlier container. But its first process has another
-        # start time.
+        # A new container may look like an earlier one, but its first process has another start time.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
@@ -108,7 +107,7 @@ def _namespaces() -> Iterator[str]:
 
 
 def _text(path: str) -> str:
-    """Return the text of a kernel file. It is empty if the file is missing or access is denied."""
+    """Return the text of a kernel file, or an empty text if it cannot be read."""
     with suppress(OSError):
         return Path(path).read_text(encoding="utf-8", errors="replace").strip()
     return ""
@@ -117,7 +116,7 @@ def _text(path: str) -> str:
 def _identity(place: Path) -> list[int]:
     """Return numbers that change when a file or folder is changed or replaced.
 
-    The numbers of `/` change only when it is replaced, because its entries do not matter.
+    For `/`, they change only when it is replaced.
     """
     try:
         found = place.lstat()

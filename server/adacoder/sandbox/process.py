@@ -1,6 +1,6 @@
 """Start, confine and end the processes of a template and its evaluations, and exchange messages with them.
 
-A *template* is a warm, confined interpreter. It forks one process for each evaluation.
+A *template* is a warm, confined interpreter that forks one process for each evaluation.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ Permit: TypeAlias = "asyncio.Future[bool]"
 BOOT_SECONDS = 20.0
 """Timeout for the start of an interpreter. It is long, because a slow machine is not the candidate's fault."""
 _MOST_STARTS = 3
-"""Maximum number of starts of an interpreter. A start is repeated if a hidden file is replaced meanwhile."""
+"""Maximum number of attempts to start an interpreter. An attempt fails if a hidden file is replaced meanwhile."""
 WARM_SECONDS = 10.0
 """Timeout for one import in a template."""
 FORK_SECONDS = 5.0
-"""Timeout for a new process that locks itself down."""
+"""Timeout for forking a process and locking it down."""
 _MOST_FILES = 5000
-"""Maximum number of files that a template may have imported. Even the largest libraries have fewer."""
+"""Maximum number of files that a template may have imported. Even large libraries have fewer."""
 _REAP_SECONDS = 5.0
-"""Timeout for removing the files that an evaluation left in its scratch folder."""
+"""Timeout for removing the files of an evaluation."""
 _DYING_SECONDS = 1.0
-"""A process that closed its connection must end within this many seconds."""
+"""Timeout for the end of a process that has closed its connection."""
 _WATCHED_SECONDS = 0.03
 """Seconds between two checks of a template during an import."""
 _MOST_WAITING = 2
-"""Only the longest waits of this many threads count. A thread often waits for another thread, and both waits for a
-processor delay the evaluation.
+"""Only the waits of this many threads count, longest first. More than one counts, because a thread often waits for
+another one.
 """
 _LOOKING_SECONDS = 0.001
 """Seconds between two checks for remaining processes."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
-"""Numbers of the descriptors that the launcher leaves open for the template, as in `child/launcher.py`."""
+"""Descriptors that the launcher leaves open for the template, see `child/launcher.py`."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The conditions for which a template is made, and the key for finding a template."""
+    """The conditions for which a template is made. They identify the template."""
 
     mechanism: Mechanism
     visible: VisiblePaths
@@ -77,13 +77,13 @@ class Recipe:
     """The folder that the module is imported from, as in `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """A future that is True once isolation is proven. None if isolation is already proven."""
+    """A future that is True once isolation is proven, or None if it is already proven."""
     env: tuple[str, ...] = ()
     """Environment variables that the template sets after its start, as `NAME=VALUE`."""
     group: int = 1
-    """Number of slots that each forked process and its descendants share. More than 1 only for importers.
+    """Number of slots for each forked process and its descendants. Only importers need more than 1.
 
-    A slot is a subfolder of the scratch folder, for one process at a time.
+    A slot is a subfolder of the scratch folder for one process.
     """
 
     @cached_property
@@ -91,18 +91,18 @@ class Recipe:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.env, self.group))
 
     def __hash__(self) -> int:
-        """Return the hash, which is computed only once. It covers many paths, and every evaluation needs it."""
+        """Return the cached hash. Every evaluation needs it, and it covers many paths."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """A copy of this recipe with only the imports that most modules need."""
+        """A copy of this recipe that imports only what most modules need."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
         """Return whether a template of this recipe can evaluate programs of the `other` recipe.
 
-        The recipes must be equal except for their imports. All imports of this recipe must be in `other` as well.
+        Apart from imports, the recipes must be equal. `other` must contain all imports of this recipe.
         """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
@@ -115,26 +115,26 @@ class Evaluation:
     line: WorkerLine
     _connection: socket.socket
     _handle: int | None
-    """The pidfd of the process; None if the system has no pidfds."""
+    """The pidfd of the process, or None if the system has no pidfds."""
     _waits: dict[str, float] = field(default_factory=dict)
-    """The longest waits for a processor, in seconds, by the number of the thread that waited."""
+    """The longest waits for a processor in seconds, by the id of the waiting thread."""
     _before: tuple[float, float] = 0.0, 0.0
-    """Results of `waited` and `computed` for earlier docstrings."""
+    """Seconds waited and computed for earlier docstrings."""
 
     def count_anew(self) -> None:
-        """Let `waited` and `computed` count from now on, because another docstring begins."""
+        """Reset `waited` and `computed`, because another docstring begins."""
         waited, computed = self._before
         self._before = waited + self.waited(), computed + self.computed()
 
     @property
     def alive(self) -> bool:
-        """True if the process has not closed its connection."""
+        """True if the connection to the process is open."""
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Wait a moment for the end of a process that closed its connection. Return False if the process continues.
+        """Wait until a process that closed its connection has ended. Return False if it still runs after a moment.
 
-        Only hostile code continues without a connection. If the system has no pidfds, return True at once.
+        Only hostile code still runs then. If the system has no pidfds, return True at once.
         """
         if self._handle is None:
             return True
@@ -150,11 +150,10 @@ class Evaluation:
         return 0 if self.pid is None else threads(self.pid)
 
     def waited(self) -> float:
-        """Return how many seconds the process has waited for a processor, as far as was observed; 0 if unknown.
+        """Return the seconds that the process has waited for a processor; 0 if unknown.
 
-        Only the threads that waited longest count. If all threads counted, code could extend its own timeout: 100
-        threads that share a processor for a second wait 99 seconds together. If a thread has ended, its wait counts as
-        an earlier call observed it.
+        Only the longest waits of a few threads count. Otherwise code could extend its own timeout: 100 threads that
+        share a processor for a second wait 99 seconds together.
         """
         if self.pid is not None:
             for thread, seconds in waits(self.pid).items():
@@ -163,16 +162,16 @@ class Evaluation:
         return sum(self._waits.values()) - self._before[0]
 
     def computed(self) -> float:
-        """Return the processor time in seconds that the process used; 0 if unknown."""
+        """Return the seconds of processor time that the process used; 0 if unknown."""
         return self.computed_in_all() - self._before[1]
 
     def computed_in_all(self) -> float:
-        """Return the same as `computed`, but with all earlier docstrings."""
+        """Return the same as `computed`, including earlier docstrings."""
         return 0.0 if self.pid is None else computed(self.pid)
 
     @property
     def pid(self) -> int | None:
-        """The process id in the server's namespace; None if unknown."""
+        """The process id as the server sees it; None if unknown."""
         return self.line.channel.sender
 
     def memory(self) -> int:
@@ -180,7 +179,7 @@ class Evaluation:
         return 0 if self.pid is None else memory(self.pid)
 
     def kill(self) -> None:
-        """Kill the process. The template still has to reap it."""
+        """Kill the process. The template must then reap it."""
         if self._handle is None:
             self._connection.close()
             return
@@ -188,15 +187,15 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """Kill the process and its process group. Call this before the template reaps the process."""
+        """Kill the process and its process group. Call this before the process is reaped."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # If the first call fails, the id may belong to another group, so stop.
+        with suppress(ProcessLookupError):  # Stop if the process is gone, because the id may belong to another group.
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection to a killed process. `kill` does not close it, because closing takes some time."""
+        """Close the connection to a killed process. This is separate from `kill`, because it takes some time."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -204,7 +203,7 @@ class Evaluation:
 
 
 class TemplateProcess:
-    """A warm, confined interpreter. The code that calls `boot` must also call `end`."""
+    """A warm, confined interpreter. A caller of `boot` must also call `end`."""
 
     def __init__(
         self,
@@ -217,7 +216,7 @@ class TemplateProcess:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if the template failed at a task, so it can no longer be used."""
+        """True if a task failed, so that the template can no longer be used."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -233,14 +232,14 @@ class TemplateProcess:
 
     @classmethod
     async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
-        """Start an interpreter, without any imports yet. `slots` is the maximum number of concurrent evaluations.
+        """Start an interpreter, without any imports. `slots` is the maximum number of concurrent evaluations.
 
-        If a hidden file is replaced meanwhile, bubblewrap may fail to cover the file. The start is then repeated.
+        If a hidden file is replaced during the start, bubblewrap may fail, so the start is repeated.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
-        await asyncio.to_thread(tools)  # the first call may compile files
+        await asyncio.to_thread(tools)  # Run it in a thread, because it may compile files.
         for left in reversed(range(_MOST_STARTS)):
             template, far_end = cls._staged(recipe, slots)
             try:
@@ -255,7 +254,7 @@ class TemplateProcess:
                 raise
             else:
                 return template
-        raise AssertionError  # the last start returns or raises
+        raise AssertionError  # This is never reached, because the last attempt returns or raises.
 
     @classmethod
     def _staged(cls, recipe: Recipe, slots: int) -> tuple[TemplateProcess, socket.socket]:
@@ -270,7 +269,7 @@ class TemplateProcess:
             raise SandboxError(f"The sandbox cannot be created: {error}.") from error
 
     async def _begin(self, far_end: socket.socket) -> None:
-        """Start the interpreter. If this raises an error, the caller must call `end`."""
+        """Start the interpreter. After an error, the caller must call `end`."""
         permitted = self.recipe.permitted
         try:
             await self._start(far_end)
@@ -297,17 +296,17 @@ class TemplateProcess:
 
     @property
     def holds(self) -> bool:
-        """True if the template's processes cannot see any known private file."""
+        """True if no known private file is visible to the template's processes."""
         return self._stage.holds()
 
     @property
     def is_current(self) -> bool:
-        """True if the template's processes see the same files as the processes of a new template would."""
+        """True if a new template would see the same files."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
     def pid(self) -> int | None:
-        """The process id in the server's namespace; None if unknown."""
+        """The process id as the server sees it; None if unknown."""
         return self._channel.sender
 
     @property
@@ -323,9 +322,9 @@ class TemplateProcess:
         return 0
 
     async def warm(self, statement: str, seconds: float) -> bool:
-        """Run an import in the template within `seconds`. If the import raises, evaluations will see the error.
+        """Run an import in the template within `seconds`. Errors of the import are ignored.
 
-        Return True if evaluations can share all effects of the import. On False, the template must not be used.
+        Return True if evaluations can share all effects of the import. Otherwise, the template must not be used.
 
         Raises:
             SandboxError: the template broke.
@@ -338,7 +337,7 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End the template if an import takes too much memory, disk or threads. No evaluation runs at that time."""
+        """End the template if an import uses too much memory, disk space or threads."""
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
@@ -349,7 +348,7 @@ class TemplateProcess:
                 return
 
     async def compile(self, file: Path) -> None:
-        """Compile a file of the project in advance. The code is used as long as the file's text stays the same.
+        """Compile a file of the project ahead. The code is used until the file changes.
 
         Raises:
             SandboxError: the template broke.
@@ -360,7 +359,7 @@ class TemplateProcess:
     async def settle(self) -> tuple[Path, ...]:
         """Prepare for forking after all imports. Return the imported files.
 
-        When any of these files changes, the template must be replaced.
+        If one of these files changes, replace the template.
 
         Raises:
             SandboxError: the template broke.
@@ -371,7 +370,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation") -> Evaluation:
-        """Fork a locked-down process. `template.py` describes its `kind`. The caller must `reap` the process later.
+        """Fork a locked-down process. `template.py` describes `kind`. The caller must `reap` the process later.
 
         Raises:
             SandboxError: no process can be started.
@@ -384,10 +383,10 @@ class TemplateProcess:
             raise
 
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
-        """Make sure that nothing is left of an evaluation that was killed.
+        """Make sure that a killed evaluation leaves no processes and files behind.
 
-        Return a pair: the exit status, or minus the signal that killed the evaluation; and True if the evaluation had
-        written too many files.
+        Return its exit status, or the negative number of the signal that killed it. Also return True if it had written
+        too many files.
 
         Raises:
             SandboxError: something may be left. The template is broken.
@@ -403,12 +402,14 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Return the processes of a group whose parents have ended, and which the template's parent has adopted."""
+        """Return the processes of a group whose parents have ended. The supervisor, the template's parent, has adopted
+        them.
+        """
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill orphans of a group until none is left, because each may have forked. Return False after a timeout."""
+        """Kill orphans of a group until none are left. Each may have forked. Return False after a timeout."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):
@@ -422,9 +423,9 @@ class TemplateProcess:
         return True
 
     async def end(self) -> None:
-        """Kill the template with all its descendants, and wait until no process is left.
+        """Kill the template and its descendants, and wait until all have ended.
 
-        The template may have ended already. If this call is cancelled, it still waits until no process is left.
+        This also waits if the call is cancelled. The template may have ended before.
         """
         self.broken = True
         self._lifeline.close()
@@ -441,16 +442,16 @@ class TemplateProcess:
                 if self._process is not None:
                     await self._process.wait()
         finally:
-            await asyncio.to_thread(self._staging.close)  # Hostile code may have left many files to remove.
+            await asyncio.to_thread(self._staging.close)  # Removing the files of hostile code may take long.
 
     async def _start(self, far_end: socket.socket) -> None:
-        """Start the launcher. Then close this process's copies of the descriptors that the launcher inherited."""
+        """Start the launcher, and close the descriptors that only the launcher needs."""
         spawning = starting(self._spawn(far_end))
         try:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
             with suppress(OSError):
-                self._process = await spawning  # `end` waits for this process.
+                self._process = await spawning  # Let `end` wait for the process.
             raise
         finally:
             far_end.close()
@@ -500,7 +501,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # The answer may still arrive. The next call would take it for its own.
+                self.broken = True  # The next call could otherwise get the answer to this one.
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -508,7 +509,7 @@ class TemplateProcess:
         return SandboxError(f"The sandbox broke: {why}.")
 
     def _complaint(self) -> str:
-        """Return the last line that the interpreter wrote to standard error, in a short form; empty without any."""
+        """Return the last line that the interpreter wrote to standard error, shortened."""
         written = self._complaints.read(1 << 16) or b""
         lines = [line for line in written.decode(errors="replace").splitlines() if line.strip()]
         return "".join(filter(str.isprintable, lines[-1]))[:_COMPLAINT_LENGTH].rstrip(".") if lines else ""
@@ -523,8 +524,8 @@ async def forked(
 ) -> Evaluation:
     """Make the process at the other end of `parent` fork a locked-down process.
 
-    This function holds `turn` during the request, so that the parent gets only one request at a time. `template.py`
-    describes `kind`. `begin` sends the first message while the new process is still starting, which saves time.
+    `turn` is a lock for requests to this parent. `template.py` describes `kind`. `begin` sends the first message while
+    the new process is still starting, which saves time.
 
     Raises:
         SandboxError: no process can be started.
@@ -548,15 +549,15 @@ async def forked(
         raise SandboxError(f"The sandbox cannot start a process: {str(error) or 'it took too long'}.") from error
     except BaseException:
         if connection is not None:
-            connection.close()  # This also ends the process.
+            connection.close()  # Closing the connection also ends the process.
         raise
 
 
 def _handle_of(pid: int | None, parent: int | None) -> int | None:
-    """Return the pidfd of a process that another process forked.
+    """Return the pidfd of a process forked by `parent`.
 
     Raises:
-        ProtocolError: the process is not a child of `parent`.
+        ProtocolError: the process has ended, or is not a child of `parent`.
     """
     if pid is None:
         return None
@@ -564,7 +565,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # Check this after `pidfd_open`, because another process may have got the pid before that call.
+    # Check the parent only now, because before `pidfd_open`, the pid could pass to another process.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is not a process of the template")
@@ -578,7 +579,7 @@ def parent_of(pid: int) -> int | None:
             stat = file.read()
     except OSError:
         return None
-    return int(stat.rpartition(b")")[2].split()[1])  # The name in parentheses may contain anything, see proc(5).
+    return int(stat.rpartition(b")")[2].split()[1])  # The name in parentheses may be anything, see proc(5).
 
 
 def _group_of(pid: int) -> int | None:
@@ -590,7 +591,7 @@ def _group_of(pid: int) -> int | None:
 
 @contextmanager
 def _opened(pid: int) -> Iterator[int]:
-    """Open the pidfd of a process, and close it at the end of the `with` block."""
+    """Open the pidfd of a process for a `with` block."""
     handle = os.pidfd_open(pid)
     try:
         yield handle
@@ -599,7 +600,7 @@ def _opened(pid: int) -> Iterator[int]:
 
 
 def _pipe(cleanup: ExitStack) -> tuple[FileIO, FileIO]:
-    """Return the two ends of a pipe. Reading does not block."""
+    """Return the read end and the write end of a pipe. Reading does not block."""
     read, write = os.pipe()
     os.set_blocking(read, False)
     return cleanup.enter_context(FileIO(read, "rb")), cleanup.enter_context(FileIO(write, "wb"))

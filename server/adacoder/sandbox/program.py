@@ -14,45 +14,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A module with a candidate in place, and the way to evaluate it."""
+    """A module with a candidate in place, and the settings of its evaluation."""
 
     module: Module
     text: str
-    """Full current text of the module, with the candidate in place."""
+    """The module's text, with the candidate in place."""
     qualname: str
     """The target's qualified name, as in `Target.qualname`."""
     first_line: int
-    """First line of the candidate's function in `text`, counted from 1. Decorators belong to the function."""
+    """First line of the candidate's function in `text`, including decorators. It is counted from 1."""
     last_line: int
     """Last line of the candidate's function."""
     suspects: tuple[str, ...] = ()
-    """Names in the candidate that look undefined. Only the imported module shows whether they really are."""
+    """Names in the candidate that look undefined. The imported module shows whether they are."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts to use instead of the texts on disk, by path: the texts of open files, and of the module itself."""
+    """Texts of open files and of the module, by path. They replace the texts on disk."""
     is_withheld: bool = False
-    """True if `text` is without the wanted outputs. The file must then be hidden, because it still has them."""
+    """True if `text` is without the wanted outputs. The module's file is then hidden, because it contains them."""
     by_line: bool = False
     """True to observe which lines and branches of the target each example reaches."""
     options: int = 0
-    """Flags of doctest's options that are on for all examples, combined with `|`."""
+    """Doctest's flags that are on for all examples, combined with `|`."""
     setup: tuple[str, ...] = ()
-    """Statements that run before the examples, in their names."""
+    """Statements that run before the examples."""
     observed: bool = False
-    """True if the outputs are only observed, so code may read the examples that follow: they are sent all at once."""
+    """True if outputs are only recorded, not judged. All examples are then sent at once, so code can read them."""
     traced: bool = False
-    """True to trace the last example. In that case `by_line` is ignored."""
+    """True to trace the last example. `by_line` is then ignored."""
     tests: tuple[str, ...] = ()
-    """Tests of the project to run after the examples, or files with tests. They have the names that pytest gives them.
-    """
+    """Tests or test files of the project to run after the examples, named as in pytest."""
     by_function: bool = False
-    """True to observe which functions of the project each test runs, instead of only the target."""
+    """True to observe which functions of the project each test runs, and not only whether it runs the target."""
     explained: bool = False
-    """True to let pytest explain failed assertions. It must then rewrite the test files first, which takes time."""
+    """True to let pytest explain failed assertions. This takes longer, because pytest rewrites the test files."""
     document: Path | None = None
-    """The file of the examples if fixtures of pytest add names to them; else None."""
+    """The file of the examples if pytest's fixtures add names to them, or None."""
     all_count: bool = False
-    """True if every example must match, as in doctest, even if it does not run the target.
+    """True if every example must match, even if it does not run the target, as in doctest.
 
-    In that case, statements with syntax errors are not left out, so such an error anywhere in `text` fails the
-    evaluation.
+    No statements are then left out, so a syntax error anywhere in `text` fails the evaluation.
     """

@@ -1,7 +1,7 @@
-"""Run the docstrings of each unchanged module in a series, so that they need not have a process each.
+"""Run the docstrings of an unchanged module one after the other, so that several can share a process.
 
-A docstring gets a new process if the docstring before it changed something that a later one could see, or was cut off.
-If it fails in a process in which others ran before it, it runs again in a new process, and only this run counts.
+A docstring gets a new process if the one before changed something that others could see, or did not finish. If a
+docstring fails after others ran in its process, it runs again in a new process, and only this run counts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FOR_ANOTHER = 8
-"""If more docstrings of a module wait for each of its processes, the module gets another process."""
+"""A module gets another process if more docstrings than this wait for each of its processes."""
 _CHANGES_SECONDS = 5.0
-"""Seconds in which a process must report the changes of a docstring. Finalizers may run meanwhile."""
+"""Timeout in seconds for the report of a docstring's changes. Finalizers may run meanwhile."""
 _MOST_NAMED = 3
 _ENDED = "The sandbox was ended meanwhile."
 
@@ -40,9 +40,11 @@ class WaitingDocstring:
 
     program: Program
     seconds: float
-    """The timeout of an import, and of the docstring."""
+    """The timeout of an import, and of the examples."""
     begin: Callable[[bool], Begin]
-    """Returns a callback as in `forked`. Its argument is True if no other docstring runs in the same process."""
+    """Returns a callback that sends the first message, see `forked`. Its argument is True if the process runs no
+    others.
+    """
     follow: Callable[[Lent], Awaitable[Judge]]
     """Runs the examples in a process."""
     answer: asyncio.Future[RanDocstring] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -54,16 +56,16 @@ class RanDocstring:
 
     judge: Judge
     notes: tuple[str, ...]
-    """Sentences for the user about what the examples changed, and about the import of the module."""
+    """Sentences for the user about changes by the examples, and about the import of the module."""
     lent: Lent
-    """The process that ran the examples, or the process that replaced it."""
+    """The process that ran the examples, or its replacement."""
 
 
 class Series:
-    """Docstrings that wait, in a queue for each module."""
+    """A queue of docstrings for each module."""
 
     def __init__(self, importers: Importers, turns: asyncio.Semaphore, most: int) -> None:
-        """`turns` limits the number of concurrent evaluations. `most` is the same limit for a single module."""
+        """`turns` limits the number of concurrent evaluations, and `most` those of a single module."""
         self._importers = importers
         self._turns = turns
         self._most = most
@@ -87,12 +89,12 @@ class Series:
         return await docstring.answer
 
     async def idle(self, seconds: float) -> None:
-        """Wait until no docstring runs or waits, but at most `seconds`."""
+        """Wait until no docstring runs or waits, for at most `seconds`."""
         if tasks := [task for queue in self._queues.values() for task in queue.tasks]:
             await asyncio.wait(tasks, timeout=seconds)
 
     async def close(self) -> None:
-        """End all series. Docstrings that still wait are not evaluated."""
+        """End all evaluations. Docstrings that still wait get an error."""
         self._is_closed = True
         tasks = [task for queue in self._queues.values() for task in queue.tasks]
         for task in tasks:
@@ -100,7 +102,6 @@ class Series:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, key: tuple[Recipe, Path], queue: _Queue) -> None:
-        """Evaluate the docstrings in a queue until it is empty."""
         try:
             while _next(queue.waiting) is not None:
                 async with self._turns:
@@ -113,7 +114,7 @@ class Series:
                     _fail(docstring, SandboxError(_ENDED))
 
     async def _serve_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
-        """Evaluate docstrings in one process, or in the processes that replace it."""
+        """Evaluate docstrings one after the other, in one process or its replacements."""
         if _next(waiting) is None:
             return
         one, is_begun = waiting.popleft(), True
@@ -141,7 +142,7 @@ class _Queue:
 
     waiting: deque[WaitingDocstring] = field(default_factory=deque)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    """The tasks that evaluate the docstrings, each in a process of its own."""
+    """Tasks that evaluate docstrings, each with its own process."""
 
 
 def _fail(docstring: WaitingDocstring, error: BaseException) -> None:
@@ -150,16 +151,16 @@ def _fail(docstring: WaitingDocstring, error: BaseException) -> None:
 
 
 def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
-    """Return the first docstring in a queue that is still wanted. Remove those before it."""
+    """Return the first docstring that is still wanted. Remove others before it."""
     while waiting and waiting[0].answer.done():
         waiting.popleft()
     return waiting[0] if waiting else None
 
 
 async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
-    """Carry out a step for a docstring, and end it if the docstring is no longer wanted.
+    """Carry out a step for a docstring, and cancel it if the docstring is no longer wanted.
 
-    Return None if the step failed or was ended. The docstring then has the error as its answer.
+    Return None if the step failed or was cancelled. The docstring then gets the error as its answer.
     """
     task = asyncio.create_task(step)
 
@@ -184,7 +185,7 @@ async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object,
 
 
 async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
-    """Run the examples of a docstring. If they fail after others, run them again in a new process.
+    """Run the examples of a docstring. If they fail after other docstrings, run them again in a new process.
 
     Raises:
         Apart: the docstring must be evaluated in a process of its own.
@@ -196,7 +197,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
     judge = await docstring.follow(lent)
     await _ask_changes(lent, judge)
     if lent.has_lost_caches and _fails(judge):
-        raise Apart  # the docstring may need these files
+        raise Apart  # The examples may have needed the removed files.
     if others and (_fails(judge) or lent.evaluation.line.leans):
         before = judge
         lent.end_process()
@@ -211,14 +212,14 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
         notes.append(
             f"The examples change {_listed(named)}. Later docstrings do not see this here, but they do in doctest."
         )
-    # The kernel's limit of processor time holds for the whole process.
+    # Leave processor time for the next docstring, because the kernel limits the time of the whole process.
     if changes != () or lent.evaluation.computed_in_all() > docstring.seconds / 2:
         lent.end_process()
     return RanDocstring(judge, (*notes, *lent.notes), lent)
 
 
 async def _ask_changes(lent: Lent, judge: Judge) -> None:
-    """Ask what the examples have changed. Without an answer, the process is not used for other docstrings."""
+    """Ask the process what the examples changed. If it does not answer, it gets no further docstrings."""
     if judge.cut_short is not None:
         return
     with suppress(TimeoutError, HungUpError, ProtocolError):

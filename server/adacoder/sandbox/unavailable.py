@@ -1,4 +1,4 @@
-"""Errors of the sandbox itself, which users see. If a candidate fails, the result is a Verdict instead."""
+"""Errors of the sandbox itself. If a candidate fails, the result is a Verdict instead."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The judge of evaluations. It turns a worker's messages into a Verdict.
+"""The judge of evaluations, which turns a worker's messages into a Verdict.
 
-A *worker* is the process that runs the examples. It only reports outputs. They are compared here, by `comparison.py`.
+A *worker* is the process that runs the examples. It only reports outputs, which the judge compares.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 _SKIPS = re.compile(r"(?:unittest\.case\.SkipTest|_?(?:pytest\.)?Skipped)(?:: (?P<why>.*))?")
-"""Matches an exception with which unittest or pytest skip a test."""
+"""Matches the exceptions by which unittest and pytest skip a test."""
 _MISSING_FILE = re.compile(r"FileNotFoundError: \[Errno 2\] [^:\n]*: '([^'\n]+)'")
 _NAME_ERROR = re.compile(r"name '(\w+)' is not defined")
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
@@ -45,15 +45,15 @@ _NEEDS = {
     **dict.fromkeys((13, 30), "processes"),  # EACCES and EROFS without a file: semaphores of multiprocessing raise them
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
-"""The resource that isolation denied, by the number of the OSError."""
+"""The resource that isolation denied, by the error number of the OSError."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The resource that isolation denied if the error names a file, by the number of the OSError."""
+"""The resource that isolation denied, by the error number of an OSError that names a file."""
 _UNMOUNTED = re.compile(r"\[Errno 2\] [^:\n]*: '/(?:proc|dev)/")
-"""Matches an error about a file of the kernel that isolation does not show at all."""
+"""Matches an error about a file of the kernel that is missing inside the sandbox."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
-"""Matches the name of shared memory in an error: a path in `/dev/shm`, or a name of `multiprocessing.shared_memory`."""
+"""Matches shared memory in an error: a path in `/dev/shm`, or a name from `multiprocessing.shared_memory`."""
 _WITHOUT_NUMBER = {"OSError: out of pty devices": "a terminal", "OSError: could not bind on any addr": "the network"}
-"""The resource that isolation denied, by the start of an error message that has no number."""
+"""The resource that isolation denied, by the start of an error message without a number."""
 _STATUS = {"passed": ProjectTestStatus.PASSED, "failed": ProjectTestStatus.FAILED}
 _WORST_FIRST = (
     ProjectTestStatus.FAILED,
@@ -67,31 +67,31 @@ _SHOWN = 60
 
 @dataclass(slots=True)
 class Judge:
-    """Follows one evaluation, event by event, to its Verdict."""
+    """Follows one evaluation and produces its Verdict."""
 
     program: Program
     isolation: Isolation
     examples: Sequence[Example]
-    """Examples to run. The Verdict is a failure until all of them have a result."""
+    """Examples to run."""
     note: str = ""
-    """A note that is added to every Verdict; empty if there is none."""
+    """A note for every Verdict, or an empty text."""
     is_over: bool = field(init=False, default=False)
-    """True if the remaining examples are skipped, because the code raised an exception for this."""
+    """True if the code raised an exception that skips the remaining examples."""
     trace: Trace = field(init=False, default=Trace())
-    """Trace of the last example, if requested. The trace is not part of the Verdict."""
+    """Trace of the last example, if requested."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
-    """Reason why the evaluation is incomplete. None if every example has a result, or if no example can run."""
+    """Reason why the evaluation is incomplete. None if every example has a result, or if none can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first failure."""
     _current: Example | None = field(init=False, default=None)
-    """The running example; None during the import of the module."""
+    """The running example, or None during the import."""
     _troubled: list[tuple[ExampleResult, Raised]] = field(init=False, default_factory=list)
-    """Results of examples that raised an unexpected exception, each with the exception."""
+    """Examples that raised an unexpected exception, with the exception."""
     _unrelated: list[Failure] = field(init=False, default_factory=list)
-    """Failures of examples that did not run the target. They say nothing about the candidate."""
+    """Failures of examples that did not run the target, so that they do not count against the candidate."""
     _tests: dict[str, ProjectTest] = field(init=False, default_factory=dict)
-    """Results of the project's tests by name."""
+    """Results of the project's tests, by name."""
 
     def __post_init__(self) -> None:
         self._verdict = Verdict(None, isolation=self.isolation, notes=(self.note,) if self.note else ())
@@ -105,7 +105,7 @@ class Judge:
         return replace(self._verdict, failure=failure, tests=tuple(self._tests.values()))
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
-        """Handle the result of loading the module. Return True if its examples can run."""
+        """Handle the answer to `load`. Return True if the examples can run."""
         if isinstance(answer, SyntaxBroken):
             return self._cannot_run(self._syntax_failure(answer))
         raised = answer.raised
@@ -115,8 +115,8 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None or bool(raised.origin),
             defines=answer.defines,
-            # A failed import also leaves names undefined that the rest of the module would define. So names are
-            # reported only if the import succeeded, or failed because of such a name.
+            # If the import failed, the rest of the module did not run, so many names are undefined. Report them only if
+            # one of them is the reason for the failure.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -134,7 +134,7 @@ class Judge:
         return True
 
     def prepared(self, answer: Answer) -> bool:
-        """Handle the end of a statement of the setup. Return True if the examples can run."""
+        """Handle the end of a setup statement. Return True if the examples can run."""
         if answer.raised is None:
             return True
         error = answer.raised.message.strip()
@@ -156,7 +156,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = not example.problem and matches(example, got, answer, self.program.options)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is uncertain whether the target ran, a wrong result counts, but a right result proves nothing.
+        # If it is unknown whether the target ran, a wrong result counts, but a right result does not.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -178,16 +178,16 @@ class Judge:
             or example.problem
             or takes_fence_for_output(example, got, self.program.options)
         ):
-            advice = failure.message  # Only the message shows the cause.
+            advice = failure.message  # Show the message, because only it names the cause.
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=advice)))
-        # An example without output cannot verify anything, but an exception still counts against the candidate.
+        # Without a wanted output, only an exception can make an example fail.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
 
     def _skips(self, raised: Raised, left: Sequence[Example]) -> bool:
-        """Return whether an exception skips the examples that are `left`. A candidate cannot skip any."""
+        """Return whether an exception skips the examples that are `left`. A candidate cannot skip examples."""
         found = _SKIPS.fullmatch(raised.message.strip().partition("\n")[0]) if self.program.all_count else None
         if found is None:
             return False
@@ -210,7 +210,7 @@ class Judge:
         self.trace = trace
 
     def tested(self, result: RanTest) -> None:
-        """Handle the result of a test of the project, or of one case of a parametrised test."""
+        """Handle the result of a test, or of one case of a parametrised test."""
         path, separator, rest = result.name.partition("::")
         own, _, case = rest.partition("[")
         name = f"{path}{separator}{own}"
@@ -235,13 +235,13 @@ class Judge:
     def tests_ended(self, troubles: str, reached: Reached, files: frozenset[str]) -> None:
         """Handle the end of all tests.
 
-        `troubles` has a line for each file that cannot be collected. The tests read `files`.
+        `troubles` has a line for each file that cannot be collected. `files` are the files that the tests read.
         """
         notes = (*self._verdict.notes, *troubles.splitlines())
         self._verdict = replace(self._verdict, notes=notes, tests_reached=reached, files=files)
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Handle the end of all examples. `missing` has the names that are still undefined."""
+        """Handle the end of all examples. `missing` are the names that are still undefined."""
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -260,7 +260,7 @@ class Judge:
         self._end(FailureKind.TIMED_OUT, f"was still running after the {seconds:g} s that an evaluation may take")
 
     def died(self, status: int | None) -> None:
-        """Handle a worker that ended unexpectedly. `status` is the result of `Taken.status`."""
+        """Handle a worker that died. `status` is the result of `Taken.status`."""
         if status is None:
             self.misbehaved("it closed its line to the evaluator")
         elif status == OUT_OF_MEMORY:
@@ -271,11 +271,11 @@ class Judge:
             self._end(FailureKind.KILLED, f"ended Python (exit status {status})")
 
     def wrote_too_much(self, size: int) -> None:
-        """Handle the end of an evaluation that wrote more than `size` bytes, or far too many files."""
+        """Handle an evaluation that was ended because it wrote more than `size` bytes, or far too many files."""
         self._end(FailureKind.KILLED, f"wrote more files than an evaluation may ({size >> 20} MiB)")
 
     def started_too_many_threads(self, most: int) -> None:
-        """Handle the end of an evaluation that had more than `most` threads at a time."""
+        """Handle an evaluation that was ended because it had more than `most` threads."""
         self._end(FailureKind.KILLED, f"started more threads than an evaluation may ({most})")
 
     def misbehaved(self, how: str) -> None:
@@ -303,12 +303,12 @@ class Judge:
         self._failure = self._failure or failure
 
     def _text_of(self, line: int) -> str:
-        """Quote a line of the module."""
+        """Return a line of the module for a message."""
         lines = Lines(self.program.text)
         return _brief(lines[line - 1]) if line <= len(lines) else ""
 
     def _own_line(self, line: int | None) -> int | None:
-        """Convert a line number of the module to a line number within the candidate's function."""
+        """Convert a line number of the module to a line number in the candidate's function."""
         return None if line is None else line - self.program.first_line + 1
 
     def _syntax_failure(self, broken: SyntaxBroken) -> Failure:
@@ -368,7 +368,7 @@ class Judge:
         return Failure(kind, told, example, got, error, self._own_line(raised.line))
 
     def _advice_on_file(self, answer: Answer) -> str:
-        """Return advice about an example that opens a file of the project by a relative path; else an empty text."""
+        """Return advice if an example opens a file of the project by a relative path, else an empty text."""
         found = _MISSING_FILE.match(answer.raised.message) if answer.raised is not None else None
         folder = self.program.module.top or self.program.module.root
         if found is None or ".." in Path(found[1]).parts or Path(found[1]).is_absolute():
@@ -380,7 +380,7 @@ class Judge:
         return "Examples run in a folder of their own: build the path from `__file__`." if is_there else ""
 
     def _need(self, raised: Raised) -> str | None:
-        """Return the resource that isolation denied to the code. None if the error does not show a denial."""
+        """Return the resource that isolation denied. None if the error is no denial."""
         message = raised.message if "OSError" in raised.bases else raised.cause
         if self.isolation.level is Level.NONE or not message:
             return None
@@ -394,7 +394,7 @@ class Judge:
         return need or _NEEDS.get(number) or ("files" if _UNMOUNTED.search(message) else None)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Return the failure if no candidate can pass the example, or if an earlier example caused the exception.
+        """Return the failure if no candidate can pass the example, or if an earlier example is the cause.
 
         Return None if the candidate may be the cause.
         """
@@ -419,9 +419,9 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Return the failure for undefined names; None if all names are defined.
+        """Return the failure for undefined names, or None.
 
-        If the first failure is the NameError of such a name, the result has the example and the error of that failure.
+        If the first failure was caused by such a name, add its example and error.
         """
         missing = self._verdict.undefined
         if not missing:
@@ -441,7 +441,7 @@ class Judge:
 
 
 def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
-    """Return the result of two cases of the same test."""
+    """Combine the results of two cases of a test."""
     if one is None:
         return other
     worse = min(one, other, key=lambda test: _WORST_FIRST.index(test.status))
@@ -457,15 +457,15 @@ def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
 
 
 def unparsed(path: Path, line: int, what: str) -> str:
-    """Return the message about a syntax error in a file, at a 1-based line."""
+    """Return a message about a syntax error in a file. `line` is counted from 1."""
     return f"{path}, line {line}: {_brief(what)}. Fix this syntax error first: until then nothing in the file can run."
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """Return the output of an example. It ends with a newline unless it is empty.
+    """Return the output of an example, ending with a newline unless it is empty.
 
-    The printed text comes before the value, as in doctest. For an informal example, the value comes first, and is shown
-    even if it is None.
+    As in doctest, printed text comes before the value. In an informal example, the value comes first, even if it is
+    None.
     """
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
@@ -478,7 +478,7 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Return words that name the class of a value that only looks like the wanted value; empty for other values."""
+    """Return words about the class of a value if the value only looks like the wanted value, else an empty text."""
     looks_right = is_value(answer.shown, example.want) and not is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 

@@ -1,8 +1,7 @@
 """The server's end of the connection to a worker, the process that runs examples.
 
-`worker.py` describes the messages. Commands and answers take turns. Every command has a new nonce, a random text that
-the answer must repeat. If a worker sends unexpected bytes, the server reads them as its next answer. It detects them,
-because they lack the nonce.
+`worker.py` describes the messages. Commands and answers take turns. Every command has a nonce, a random text that the
+answer must repeat. So unexpected messages are detected, because they lack the nonce.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Maximum size of an answer in bytes. This is enough for the longest output and the longest error message."""
+"""Maximum size of an answer in bytes. It is larger than the longest output and error message."""
 
 
 CHANGES = frozenset(
@@ -38,27 +37,27 @@ CHANGES = frozenset(
         *("the environment", "sys.path", "signal handlers", "caches"),
     }
 )
-"""Parts of a process's state that an import may change. `standing.py` uses the same names.
+"""Parts of a process's state that an import may change, with the same names as in `standing.py`.
 
-`caches` are files that libraries store in the home folder. They were removed after the import.
+`caches` are files of libraries in the home folder, which were removed after the import.
 """
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100
-"""Maximum length of the name of something that examples changed."""
+"""Maximum length of a name in a report of changes."""
 _MOST_AHEAD = 1 << 15
-"""Maximum number of characters in questions that are asked ahead. A socket can buffer that many."""
+"""Maximum number of characters of commands that are sent ahead. A socket can buffer them."""
 _MOST_OF_TESTS = 64 << 20
-"""Maximum number of characters in the results of all tests of a run."""
+"""Maximum number of characters in the results of all tests."""
 _RAN = {"yes": True, "no": False}
 
 
 class ProtocolError(Exception):
-    """The worker violated the protocol. The message is a clause that describes the violation."""
+    """The worker violated the protocol. The message describes the violation in a clause."""
 
 
 class HungUpError(Exception):
-    """The worker closed the connection. This also happens when the worker dies."""
+    """The worker closed the connection, or died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,15 @@ class Raised:
     """An exception, as the worker described it."""
 
     message: str
-    """`Type: message`, in the form of `traceback.format_exception_only`."""
+    """The text of `traceback.format_exception_only`, such as `Type: message`."""
     bases: frozenset[str]
-    """Names of the built-in exception classes that the exception belongs to."""
+    """Names of the exception's built-in classes."""
     line: int | None
-    """Innermost line of the candidate that the exception passed through, as a 1-based line of the module."""
+    """The candidate's innermost line in the traceback, as a 1-based line of the module. None if there is none."""
     origin: str
     """`example` if a line of the example raised the exception, `syntax` if the example does not compile, else empty."""
     cause: str = ""
-    """The message of the OSError from which the exception was raised; else empty."""
+    """The message of an OSError that led to the exception, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +88,12 @@ class SyntaxBroken:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An answer to `load`: the module was imported, or its import raised an exception."""
+    """An answer to `load`: the import succeeded or raised an exception."""
 
     missing: tuple[str, ...]
-    """Names from `Program.suspects` that are not defined anywhere."""
+    """Names from `Program.suspects` that are undefined."""
     left_out: tuple[int, ...] = ()
-    """1-based lines of syntax errors. The statements with these errors were left out."""
+    """1-based lines of syntax errors in statements that were left out."""
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
@@ -103,21 +102,22 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to `run`: the output of an example, its value or exception, and the code that it ran."""
+    """An answer to `run`: an example's output, its value or exception, and the lines that it ran."""
 
     printed: str = ""
     shown: str = ""
-    """The value's `repr` and a newline; empty for None and for statements."""
+    """The value's `repr` and a newline. Empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """The `repr` of a copy of the value that has only the types of literals. Empty without a copy, or if not requested.
+    """The `repr` of the value's plain copy, see `plain` in `worker.py`. Empty if there is none, or if it was not
+    requested.
     """
     class_name: str = ""
     """Name of the value's class, if requested."""
     ran: bool | None = None
     """True if the example ran the target or used its results. None if this is uncertain."""
     instead: str = ""
-    """The function that ran instead of the target, if the names in the example show it. Else empty."""
+    """The function that ran instead of the target, or empty if it is unknown."""
     reached: Reached = NOTHING
     """Lines and branches of the target's code that the example reached, if requested."""
 
@@ -128,7 +128,7 @@ class RanTest:
 
     name: str
     outcome: str
-    """`passed`, `failed` or `skipped`; empty if the test did not end."""
+    """`passed`, `failed` or `skipped`, or empty if the test did not end."""
     seconds: float
     entered: bool | None
     """True if the test ran the target. None if this is uncertain, or was not observed."""
@@ -145,17 +145,17 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Id of the process that sent the first message, in the server's namespace. None if the kernel hides it."""
+        """Id of the process that sent the first message, as the server sees it. None if the kernel does not say."""
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed. The kernel closes it at once when its process dies."""
+        """True if the other end is closed. The kernel closes it when its process dies."""
         watch = select.poll()
-        watch.register(self._socket, 0)  # poll(2) reports a hang-up even if no event is requested.
+        watch.register(self._socket, 0)  # poll(2) reports a closed connection even if no event is requested.
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
-        """Return whether there are no bytes to receive.
+        """Return whether no bytes are waiting.
 
         Raises:
             HungUpError: the other end is closed.
@@ -181,7 +181,7 @@ class Channel:
         await self.send_all([texts], descriptor)
 
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
-        """Send several messages at once. Otherwise this is like `send`."""
+        """Send several messages at once, like `send`."""
         rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
@@ -190,7 +190,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # The other end is gone, or this end was closed when the process was ended.
+            except OSError:  # One of the two ends is closed.
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -235,7 +235,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Return the two ends of a connection. The first is the server's end, for a Channel."""
+    """Return the two ends of a connection. The first is for the server's Channel."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -248,14 +248,16 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7)
 
 
 class WorkerLine:
-    """The connection to the worker of one evaluation."""
+    """The connection to a worker."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Questions that were asked in advance and are not answered yet, as pairs of nonce and question."""
+        """Commands that were sent ahead and are not answered yet, each with its nonce."""
         self.changes: tuple[str, ...] | None = None
-        """What the examples of an unchanged module changed. None if this is unknown. A name may be empty."""
+        """Changes by the examples of an unchanged module. None if they are unknown. An empty name means an unknown
+        change.
+        """
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
         self._tells_changes = False
@@ -271,14 +273,14 @@ class WorkerLine:
             raise ProtocolError("it did not announce itself")
 
     async def load(self, program: Program, seconds: int) -> SyntaxBroken | Imported:
-        """Import the program's module. The whole evaluation may use `seconds` of processor time.
+        """Import the program's module. `seconds` limits the processor time of the whole evaluation.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # The text counts as a single statement, so that no part is left out.
+            starts = "1"  # Treat the text as one statement, so that no part is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -299,15 +301,13 @@ class WorkerLine:
     async def ask_ahead(
         self, program: Program, seconds: int, sources: Iterable[tuple[str, str]], *, is_only: bool
     ) -> None:
-        """Send the questions of later calls of `load`, `run` and `end` without waiting for answers.
+        """Send the commands of later calls of `load`, `run` and `end` without waiting for answers.
 
-        This works even before the process is ready. `sources` has the source and the form of each
-        example. If `is_only` is True, no other docstring runs in the process, so the question about
-        changes is left out.
+        The process need not be ready yet. `sources` are the source and the form of each example. Pass True for
+        `is_only` if no other docstring runs in the process. The command for changes is then left out.
 
-        Code that runs in the process can read the waiting questions. For an unchanged module, this is harmless, because
-        its docstrings contain the same examples. Each answer still repeats the nonce of its question, and the answers
-        arrive in order.
+        Code in the process can read the waiting commands. This is harmless, because the unchanged module contains the
+        same examples. Answers must still repeat the nonces in order.
 
         Raises:
             HungUpError: the other end is closed.
@@ -316,13 +316,13 @@ class WorkerLine:
         await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
 
     async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
-        """Send the questions of later calls of `run`, as `ask_ahead` does."""
+        """Send the commands of later calls of `run`, as `ask_ahead` does."""
         await self._ask_ahead(_runs(sources))
 
     async def _ask_ahead(self, questions: Iterable[tuple[str, ...]]) -> None:
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # To send more could block both ends: the process would wait until its answers are read.
+            if room < 0:  # If this sent more, both ends could wait for each other to read.
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -334,7 +334,7 @@ class WorkerLine:
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import an unchanged module.
 
-        Return the outcome, and the parts of the process's state that the import changed. `standing.py` describes both.
+        Return the outcome, and the parts of the process's state that the import changed, see `standing.py`.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -345,7 +345,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'import' has an unknown form")
 
     async def run(self, source: str, form: str = "") -> Answer:
-        """Run one example. `form` is the form of its result, see `Example.form`.
+        """Run one example. `form` is `Example.form`.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -353,9 +353,9 @@ class WorkerLine:
         return _answer(await self._ask("run", source, form))
 
     async def trace(self, source: str, form: str = "", *, tell: Callable[[Trace], None]) -> Answer:
-        """Run one example as `run` does, and call `tell` with its trace.
+        """Run one example, and call `tell` with its trace.
 
-        If the example runs long, the trace ends early, and `tell` is called before the example ends.
+        If the example runs long, tracing stops early, and `tell` is called before the example ends.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol, or `tell` raised it.
@@ -367,10 +367,10 @@ class WorkerLine:
     async def test(
         self, program: Program, folder: str, tell: Callable[[RanTest], None]
     ) -> tuple[str, Reached, frozenset[str]]:
-        """Run the program's tests, and call `tell` with each result. `folder` is the workspace.
+        """Run the program's tests in the workspace `folder`, and call `tell` with each result.
 
-        Return a line about each file that cannot be collected, and if requested, the lines and branches of the target
-        that the tests reached, and the files that they read.
+        Return a line about each file that cannot be collected, the lines and branches of the target that the tests
+        reached, and the files that they read. Lines, branches and files are empty unless they were requested.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -391,13 +391,13 @@ class WorkerLine:
                     raise ProtocolError("its answer to 'test' has an unknown form")
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Check that the worker sent nothing out of turn. Return the names in `suspects` that are still undefined.
+        """Check that the worker sent nothing unexpected. Return the names in `suspects` that are still undefined.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         if self._tells_changes:
-            return ()  # `ask_changes` follows.
+            return ()  # `ask_changes` receives the names.
         if not program.suspects:
             if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")
@@ -408,7 +408,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def ask_changes(self) -> None:
-        """Receive what the examples of an unchanged module changed, if `ask_ahead` asked for it.
+        """Receive the changes by the examples of an unchanged module, if `ask_ahead` asked for them.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -535,13 +535,13 @@ def _told(change: str) -> str:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """Return the names in `text` that are in `program.suspects`. Ignore other names, because a worker may send any."""
+    """Return the names in `text` that are suspects of the program. A worker may send other names."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
 
 
 async def readable(descriptor: int) -> None:
-    """Wait until `descriptor` has something to read, or its other end is closed."""
+    """Wait until `descriptor` can be read, or its other end is closed."""
     loop = asyncio.get_running_loop()
     await _until(loop.add_reader, loop.remove_reader, descriptor)
 

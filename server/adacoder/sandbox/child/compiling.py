@@ -1,6 +1,6 @@
-"""Compile a module that may have broken parts. This file runs in the *user's* interpreter, confined.
+"""Compile a module, leaving out statements with syntax errors.
 
-This file uses only the standard library of Python 3.8 and later. `worker.py` and `standing.py` use it.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -27,7 +27,7 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and the lines where its statements start are unknown. The server must send the lines."""
+    """A text does not compile, and the server must send the lines where its statements start."""
 
 
 def compile_around(
@@ -35,8 +35,8 @@ def compile_around(
 ) -> tuple[CodeType, str, list[int]]:
     """Compile a module with a candidate in lines `first` to `last`. Leave out other statements with syntax errors.
 
-    `starts` has the lines where the module's top-level statements begin, counted from 1. Return the code, the compiled
-    text, and the lines of the syntax errors that were left out. The compiled text has the same line numbers as `text`.
+    `starts` are the lines, counted from 1, where top-level statements start. Return the code, the text without the
+    statements, and the lines of their syntax errors. Line numbers stay the same.
 
     Raises:
         BrokenTextError: a syntax error is in the candidate, or in a part that cannot be left out.
@@ -67,7 +67,7 @@ def compile_around(
 
 
 def normalized(text: str) -> str:
-    """Return a text with Unix line endings and without a byte order mark, as Python's parser reads it."""
+    """Return a text with Unix line endings and without a byte order mark, as Python's parser does."""
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
 
 
@@ -77,7 +77,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # The text has a null character, a number that is too large, or an expression that is nested too deeply.
+        # For example, the text has a null character, or too many nested brackets.
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

@@ -1,10 +1,9 @@
 """Decide which text a module is loaded from, and which modules a template may import.
 
-This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later.
-`worker.py` and `template.py` use it. A *template* is the process from which evaluations are forked.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Import hooks, `.pth` files and links can all lead to a project's files, so any finder may find any module. So only the
-real path of a module shows whether it belongs to the project, and never the finder that found it.
+Because of import hooks, `.pth` files and links, any finder may find a file of the project. So only the real path of a
+file shows whether the file belongs to the project.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType, ModuleType
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 
@@ -39,10 +38,10 @@ globals()["__builtins__"] = dict(vars(builtins))
 
 
 class Unsaved:
-    """Texts of open files that are not saved yet."""
+    """The texts of open files that are not saved yet."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """`texts` has the texts by path."""
+        """`texts` maps paths to texts."""
         self.tails = {module_tail(path) for path in texts}
         self._written = texts
         self._names: set[str] | None = None
@@ -50,31 +49,31 @@ class Unsaved:
         self._compiled: tuple[str, CodeType] | None = None
 
     def text_of(self, path: str) -> str | None:
-        """Return the unsaved text of a file, even if `path` is a link to it. None if the text on disk is current."""
+        """Return the unsaved text of a file, or None if there is none. `path` may be a symbolic link."""
         if self._names is None:
             self._names = {basename(realpath(each) if islink(each) else each) for each in self._written}
         if basename(path) not in self._names and not islink(path):
             return None
-        if self._real is None:  # Resolving paths is slow, and seldom needed.
+        if self._real is None:  # Resolve paths late, because this is slow and seldom necessary.
             self._real = {realpath(each): text for each, text in self._written.items()}
         return self._real.get(realpath(path))
 
     def keep(self, path: str, code: CodeType) -> None:
-        """Store the compiled code of a file. Every import of the file then uses the code, under any module name."""
+        """Store the compiled code of a file, for later imports of the file."""
         self._compiled = path, code
 
     def code_of(self, path: str) -> CodeType | None:
-        """Return the code that `keep` stored for a file, even if `path` is a link to the file. Else None."""
-        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):  # Resolving paths is slow.
+        """Return the code that `keep` stored for a file, or None. `path` may be a symbolic link."""
+        if self._compiled is None or realpath(self._compiled[0]) != realpath(path):
             return None
         return self._compiled[1]
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Make Python compile all modules of the project from source, saved or not, for every finder.
+    """Make Python load the project's modules from their current source, whichever finder finds them.
 
-    Otherwise Python could run a `.pyc` file that was compiled from another text. A `.pyc` file records at best the time
-    and size of its source, and Python does not always check them. Installed modules are exempt.
+    Python could otherwise run an outdated `.pyc` file, because it compares at best the time and size of the source.
+    Installed modules are loaded as usual.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -99,11 +98,11 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
 compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""Cache of the project's compiled files, by path. Each value has the source and the code."""
+"""Cache of the project's compiled files: source and code by path."""
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template. Evaluations use the code as long as the file is unchanged."""
+    """Compile a file in the template. Evaluations use the code unless the file changes."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
@@ -114,12 +113,12 @@ def compile_ahead(path: str) -> None:
 
 
 _LARGEST = 1 << 20
-"""Maximum size in bytes of a file that is compiled in advance."""
+"""Maximum size in bytes of a file that is compiled ahead."""
 
 
 def remember(path: str, text: str) -> None:
-    """Make tracebacks and `inspect` show `text` for the file `path`."""
-    # An entry without a modification time is never replaced by the file's own lines.
+    """Make tracebacks and `inspect` show `text` as the lines of the file `path`."""
+    # `linecache` never replaces an entry without a modification time.
     linecache.cache[path] = (len(text), None, text.splitlines(True), path)
 
 
@@ -131,7 +130,7 @@ class TextLoader(SourceFileLoader):
         self.text = text
         self.code = code
         self.namespace: Mapping[str, object] = {}
-        """The module's globals, even if the import failed half way."""
+        """The module's globals, even if the import failed."""
 
     def get_source(self, fullname: str) -> str:
         return self.text
@@ -146,7 +145,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test. If another finder finds a module with an unsaved text, it replaces the text."""
+    """Finds the module under test, and makes other modules use their unsaved texts."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -168,7 +167,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Return the spec that PathFinder would find if all texts were saved. None if no unsaved text has this name."""
+        """Return the spec of a module as if all texts were saved, or None if no unsaved text has this name."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -184,23 +183,23 @@ class TextFinder:
 
 
 class Others:
-    """All finders on `sys.meta_path` except one."""
+    """All finders on `sys.meta_path` except a given one."""
 
     def __init__(self, one: TextFinder | Barrier) -> None:
         self._one = one
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the first spec that another finder finds, or None.
+        """Return the first spec that any of the finders returns, or None.
 
-        A finder may call this again for the same module. The answer is then None, which prevents an endless recursion.
+        If a finder calls this method for the same module, return None to prevent an endless recursion.
         """
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12, this method was optional.
+                # Before Python 3.12, a finder could lack this method.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:
@@ -228,9 +227,9 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """Keeps modules that are not installed out of the template.
+    """A finder that keeps the project's modules out of the template, so that only installed modules are imported.
 
-    It also keeps out every installed module that has the name of a module of the project.
+    An installed module with the same name as a module of the project is kept out as well.
     """
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
@@ -243,9 +242,10 @@ class Barrier:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Implement `importlib.abc.MetaPathFinder.find_spec`.
+        """Return another finder's spec of an installed module.
 
-        If the module is installed, return the spec from another finder. Otherwise raise KeptOut.
+        Raises:
+            KeptOut: the module is not installed.
         """
         if not self._is_own(fullname):
             spec = self._others.find_spec(fullname, path, target)
@@ -270,7 +270,7 @@ class Barrier:
         return name.partition(".")[0] in self._own
 
     def _is_installed(self, spec: ModuleSpec) -> bool:
-        """Return True if it is certain which file will be loaded, and this file is installed."""
+        """Return True if this spec certainly loads an installed file."""
         loader: object = spec.loader
         if loader is BuiltinImporter or loader is FrozenImporter:
             return True
@@ -282,7 +282,7 @@ class Barrier:
 
 
 class InstalledFiles:
-    """Distinguishes installed files from files of the project, even if one folder is inside the other."""
+    """Tells installed files from the project's files, even if one folder is inside the other."""
 
     def __init__(self, installed: Sequence[str], project: Sequence[str]) -> None:
         # Python's own library always counts as installed.
@@ -291,17 +291,17 @@ class InstalledFiles:
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """Return True if a file or folder is installed. The innermost known folder around its real path decides."""
+        """Return True if a file or folder is installed. If several known folders contain it, the innermost decides."""
         try:
             place = join(realpath(path), "")
-        except (TypeError, ValueError):  # `path` is not a path
+        except (TypeError, ValueError):  # Any object may be passed as a path.
             return False
         around = [folder for folder in self._folders if place.startswith(folder)]
         return bool(around) and self._folders[max(around, key=len)]
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. It is not an ImportError, because many modules catch an ImportError and go on."""
+    """Ends an import in the template. It is not an ImportError, because many modules catch that and go on."""
 
 
 def file_of(module: object) -> str | None:
@@ -310,7 +310,7 @@ def file_of(module: object) -> str | None:
 
 
 def _of(thing: object, name: str) -> object:
-    """Return the stored value of an attribute without running any code of the object."""
+    """Return the stored value of an attribute without running code of the object."""
     try:
         return vars(thing).get(name)
     except TypeError:

@@ -1,12 +1,12 @@
-"""Find out by names if a statement uses the target. This file runs in the *user's* interpreter, confined.
+"""Find out by names whether a statement of a docstring uses the target, the function or class under test.
 
-This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
-class under test.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-A statement can test the target without running its code, because the statement shows an earlier result of the target.
-For example, `>>> s = Stats([1])` runs the target's code, and `>>> s` only shows the result. But if a statement does not
-run the target's code, it may also have run another function by mistake. The current values of the statement's names
-show which function this was. This file runs no code of these values.
+A statement can test the target without running it. In `>>> s = Stats([1])`, the target runs. Then `>>> s` shows the
+result.
+
+A statement that does not use the target may call another function by mistake. The values of its names show which one.
+This file runs no code of these values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _MODULE = type(builtins)
@@ -31,7 +31,7 @@ _UNCHANGEABLE = (
     *(_MODULE, type, _FUNCTION, _BUILTIN, type(None), type(...), type(NotImplemented)),
     *(int, float, complex, str, bytes, frozenset, range, slice),
 )
-"""Types whose objects a statement cannot change by using them. So such an object does not carry an effect."""
+"""Types of values that a call cannot change."""
 _module_dict: Any = vars(_MODULE)["__dict__"]
 _class_dict = type.__dict__["__dict__"].__get__
 _mro = type.__dict__["__mro__"].__get__
@@ -39,30 +39,29 @@ _name_of_class = type.__dict__["__qualname__"].__get__
 
 
 class Flow:
-    """Keeps track of the names in a docstring that carry the target's results and effects."""
+    """Tracks the names in a docstring whose values come from the target."""
 
     def __init__(self, names: dict[str, object]) -> None:
         """`names` are the docstring's globals."""
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Names that may carry a result of the target.
-
-        Each has the id of its value (None if it has no value), and True if the value certainly comes from the target.
+        """Names whose values may come from the target. Each has the id of its value, and True if this origin is
+        certain.
         """
         self._carrying: dict[str, bool] = {}
-        """The names in `_carried` that still have the same value. True means the same as in `_carried`."""
+        """The names in `_carried` whose values are still the same, each with True if their origin is certain."""
 
     def begins(self) -> None:
-        """Handle the start of a statement."""
+        """Note that a statement starts."""
         self._count = len(self._names)
         self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
-        """Return True if a finished statement ran the target or used its results. None if this is uncertain.
+        """Return True if the statement that has ended ran the target or used its results. None if this is uncertain.
 
-        `entered` is True if the observer saw that the statement ran the target's code. `shows` is True if the statement
-        gave an output. `binds` is True if the statement can bind names.
+        `entered` is True if the target's code was observed to run. `shows` is True if the statement had output. `binds`
+        is True if the statement may assign names.
         """
         ran: bool | None = entered
         if self._carrying and not entered:
@@ -76,7 +75,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # By convention, `_` takes values that are not needed.
+                is_effect = not shows and bound <= {"_"}  # By convention, the value of `_` is not needed.
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -88,19 +87,19 @@ class Flow:
 
 
 def imports_others(source: str, module: str) -> bool:
-    """Return whether a statement only imports modules outside the top-level package of `module`."""
+    """Return whether a statement only imports modules from other packages than that of `module`."""
     if not source.startswith(("import ", "from ")):
         return False
     try:
         tree: Any = compile(source, "<names>", "exec", PyCF_ONLY_AST, True)
-    except Exception:  # It does not compile, and the example reports this.
+    except Exception:  # The statement has a syntax error, which is reported when the example runs.
         return False
-    own = {"", module.partition(".")[0]}  # A relative import has an empty part.
+    own = {"", module.partition(".")[0]}  # The name of a relative import is empty.
     return all(own.isdisjoint(name.partition(".")[0] for name in _imported(each)) for each in tree.body)
 
 
 def _imported(statement: Any) -> list[str]:
-    """Return the modules that a statement imports. For another statement, and in a relative import, a name is empty."""
+    """Return the modules that a statement imports. A relative import or another statement gives an empty name."""
     kind = type(statement).__name__
     if kind == "Import":
         return [alias.name for alias in statement.names]
@@ -108,7 +107,7 @@ def _imported(statement: Any) -> list[str]:
 
 
 def _names_of(code: CodeType) -> Iterator[str]:
-    """Yield the names in code, including the names of attributes and the names in nested code."""
+    """Yield all names in code, including attributes and nested code."""
     yield from code.co_names
     for each in code.co_consts:
         if type(each) is type(code):
@@ -116,7 +115,6 @@ def _names_of(code: CodeType) -> Iterator[str]:
 
 
 def _used(source: str) -> set[str]:
-    """Return the names whose values a statement uses."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -127,7 +125,7 @@ def _used(source: str) -> set[str]:
 
 
 def _bound(source: str) -> set[str]:
-    """Return the names that a statement binds if it does not fail."""
+    """Return the names that a statement assigns."""
     found = set()
     for node in _nodes(source):
         kind = type(node).__name__
@@ -139,7 +137,6 @@ def _bound(source: str) -> set[str]:
 
 
 def _nodes(source: str) -> Iterator[Any]:
-    """Yield the syntax nodes of a statement. The statement must compile."""
     pending: list[object] = [compile(source, "<names>", "exec", PyCF_ONLY_AST, True)]
     while pending:
         node = pending.pop()
@@ -156,13 +153,12 @@ def _nodes(source: str) -> Iterator[Any]:
 def told(
     source: str, module: str, qualname: str, own: Sequence[CodeType], last: int, names: Mapping[str, object]
 ) -> str:
-    """Describe a name in a statement that looks like the target but refers to something else.
+    """Describe a name that looks like the target but means something else, as in "`b.f` is `a.c.f`".
 
-    The result is a text such as "`b.f` is `a.c.f`". A name may also refer to a form of the target whose calls cannot be
-    observed, because a decorator recompiled the target, or compiled it to machine code. In that case the result is
-    "`f` is a …". The result is empty if all names seem to refer to the target or its class.
+    The result is empty if there is no such name. Calls of a copy of the target that a decorator compiled cannot be
+    observed. For a name of such a copy, the result is "`f` is a …".
 
-    `own` is the code of the target, which ends on line `last`. `names` are the docstring's globals.
+    `own` is the target's code, which ends on line `last`. `names` are the docstring's globals.
     """
     parts = qualname.split(".")
     expected = {f"{module}.{'.'.join(parts[:end])}" for end in range(1, len(parts) + 1)}
@@ -180,7 +176,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # The wrapper that a decorator makes has the name of the wrapped function, but is defined in another file.
+        # A decorator's wrapper often has the name of the wrapped function. Ignore wrappers from other files.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
@@ -188,7 +184,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Return words for a value whose calls run the target in a way that cannot be observed. Empty for other values."""
+    """Describe a compiled copy of the target, whose calls cannot be observed. Empty for other values."""
     if not own:
         return ""
     file = own[0].co_filename
@@ -204,7 +200,7 @@ def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
 
 
 def _dotted(node: Any) -> list[str]:
-    """Return the parts of a dotted name. The result is empty if `node` is not a dotted name."""
+    """Return the parts of a dotted name, or an empty list for another expression."""
     parts: list[str] = []
     while type(node).__name__ == "Attribute":
         parts.insert(0, node.attr)
@@ -213,7 +209,7 @@ def _dotted(node: Any) -> list[str]:
 
 
 def _value(parts: list[str], names: Mapping[str, object]) -> object:
-    """Return the value of a dotted name if it can be read from stored attributes, without running code. Else None."""
+    """Return the value of a dotted name, or None. Only stored attributes are read, so no code runs."""
     first, *rest = parts
     value: Any = names.get(first)
     for name in rest:

@@ -1,29 +1,26 @@
-"""Launch the user's interpreter in a process that locks itself down, and supervise that process from outside.
+"""Start the user's interpreter in a process that locks itself down, and supervise the process from outside.
 
     launcher.py LIFELINE WRAPPER… -- CONFINEMENT… -- PROGRAM…
 
-AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user, neither a
-`.venv/bin/python` nor a `.pth` file, runs before the process is locked down.
+AdaCoder's own interpreter runs this file (`-I -S`, standard library only). So no code of the user runs before the
+process is locked down.
 
-LIFELINE is the read end of a pipe that stays empty. If LIFELINE is given, the launcher forks. The parent stays outside
-as the *supervisor*. It waits until the child has ended, or until the other end of the pipe is closed, because the
-server closed it or died. Then the supervisor kills all descendants of the child, and ends when they are gone.
+The launcher forks. The parent is the *supervisor*. It kills all descendants of the child when the child has ended, or
+when the other end of the pipe LIFELINE is closed, for example because the server died. It also kills groups with too
+many processes. It stops a process with too many threads, and kills the process a second later, so that the server can
+report the reason.
 
-While the supervisor waits, it kills process groups and process trees with too many processes. It only stops a process
-with too many threads, so that the server can count the threads and report the reason. If the process still exists a
-second later, the supervisor kills it.
+The child runs the command WRAPPER, which runs this file again inside the sandbox, without a LIFELINE. If there is no
+WRAPPER, the child confines itself. When descriptor 0 has data to read, the child becomes PROGRAM, the user's
+interpreter.
 
-The child becomes WRAPPER, a command that runs this file again inside the sandbox, with an empty LIFELINE. If there is
-no WRAPPER, the child itself does the next steps. It confines itself. As soon as descriptor 0 has something to read, it
-becomes PROGRAM, the user's interpreter.
+Each CONFINEMENT is a KEY=VALUE. All are optional:
 
-Each CONFINEMENT is a KEY=VALUE. All of them are optional:
-
-    limit:NAME=N    set `resource.RLIMIT_NAME`; a limit that is already lower stays as it is
+    limit:NAME=N    lower `resource.RLIMIT_NAME` to N
     scratch=PATH    the folder to work in
-    slots=N         create the folders 0 … N-1 in the scratch folder if they are missing, one for each concurrent
-                    evaluation; with a filter, only a few more than N processes are allowed
-    statm=D         leave the process's own `/proc/self/statm` open as descriptor D, if there is a `/proc`
+    slots=N         create the folders 0 … N-1 in the scratch folder, one for each concurrent evaluation; with a filter,
+                    only a few more than N processes are allowed
+    statm=D         leave the process's own `/proc/self/statm` open as descriptor D, if possible
     landlock=ABI    restrict files, network and signals with this version of Landlock; then only the scratch folder and
                     `read`, `list` and `device` paths are accessible
     rulesets=D      for each slot I, leave open a Landlock ruleset as descriptor D + I; it allows only slot I of the
@@ -31,7 +28,7 @@ Each CONFINEMENT is a KEY=VALUE. All of them are optional:
     group=N         after these descriptors, leave open a ruleset for each group of N slots; it allows all slots of the
                     group
     read=PATH       may be read and executed, with everything in it
-    list=PATH       its entries may be listed, and the entries of all folders in it
+    list=PATH       may be listed, with all folders in it
     device=PATH     may be read and written
     filter=HEX      a seccomp program
 """
@@ -55,18 +52,16 @@ if TYPE_CHECKING:
 LINUX = sys.platform == "linux"
 _MOST_DESCRIPTORS = 65536
 _COUNTED_MS = 100
-"""Milliseconds between two counts of processes."""
+"""Milliseconds between two checks of the number of processes."""
 _OWN_PROCESSES = 8
-"""Number of processes that a group may have in addition to its evaluations: bwrap, the template, and killed processes
-that still exist.
-"""
+"""Number of processes that a group may have besides evaluations: bwrap, the template, and processes that are ending."""
 _BOMB = 8
-"""Factor by which a process group may exceed its limit before the whole group is killed at once."""
+"""A process group with this many times the allowed processes is killed at once."""
 _MOST_THREADS = 1000
-"""Maximum number of threads of one process. The server has a lower limit, so it usually ends the process earlier."""
+"""Maximum number of threads of a process. The server has a lower limit, and usually ends the process earlier."""
 _STOPPED_SECONDS = 1.0
 """Seconds between stopping and killing a process with too many threads. Meanwhile the server can end the process and
-report the reason. The supervisor kills the process in the end, because the server may not know of it.
+report the reason.
 """
 
 
@@ -83,23 +78,23 @@ _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
 
 HIDDEN_PROC = "/.proc"
-"""Path of `/proc` inside bubblewrap. Only this file uses it there, and Landlock then denies reading it.
+"""Path of `/proc` inside bubblewrap, for this file only.
 
-Some libraries fail with an unreadable `/proc`. For example, threadpoolctl looks elsewhere only if there is no `/proc`.
+Some libraries fail if `/proc` exists but is unreadable, so `/proc` itself is missing inside.
 """
-# linux/landlock.h; the system calls have the same numbers on every machine.
+# linux/landlock.h; the numbers are the same on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_NET_ALL = 0b11  # bind and connect over TCP
+_NET_ALL = 0b11  # to bind and to connect over TCP
 _SCOPE_ALL = 0b11  # abstract sockets and signals
 
 
 class suppress:  # noqa: N801
-    """`contextlib.suppress` without its slow imports, because this program starts twice for each template."""
+    """`contextlib.suppress` without its slow imports. Each template starts this program twice."""
 
     def __init__(self, *errors: type[BaseException]) -> None:
         self._errors = errors
@@ -133,8 +128,7 @@ def most_processes(confinement: Sequence[str]) -> int:
     """Return the maximum number of processes in a process group.
 
     A template and its evaluations are one group. Each importer, a process that imports a module for several
-    evaluations, forms another group with its descendants. With a filter, evaluations cannot start processes, so a small
-    number is enough. Without a filter, the number is unlimited.
+    evaluations, has a group with its descendants. There is no maximum without a filter.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -150,13 +144,13 @@ def become(program: list[str]) -> NoReturn:
 
 
 def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoReturn:
-    """Fork, and call `go_on` in the child. The parent supervises the child and all its descendants until they end.
+    """Fork, and call `go_on` in the child. The parent supervises the child and its descendants until they end.
 
     `most` is the maximum number of processes in a process group.
     """
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # The kernel reaps children that have ended, so none are left.
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # Let the kernel reap children.
     if LINUX:
-        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # This process adopts all orphans among its descendants, so it can kill them.
+        prctl(_PR_SET_CHILD_SUBREAPER, 1)  # Adopt orphans, so that this process can kill them.
     supervisor = os.getpid()
     child = os.fork()
     if child == 0:
@@ -175,25 +169,25 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
     while left := children(os.getpid()):
         for pid in left:
             kill(os.kill, pid)
-            with suppress(OSError):  # the process has ended
+            with suppress(OSError):  # Ignore a process that has ended.
                 if (group := os.getpgid(pid)) != os.getpgrp():
-                    kill(os.killpg, group)  # Kill all at once. Otherwise they may fork faster than they are killed.
+                    kill(os.killpg, group)  # Kill the whole group at once, because it may fork quickly.
     with suppress(ChildProcessError):
-        os.wait()  # There may be children that the system did not list.
+        os.wait()  # Some systems do not list children, so wait for any.
     os._exit(0)
 
 
 def kill(how: Callable[[int, int], None], target: int, signal: int = _SIGKILL) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # the process has ended
+    with suppress(ProcessLookupError, PermissionError):  # Ignore a process that has ended.
         how(target, signal)
 
 
 def wait_for_end(child: int, lifeline: int, most: int) -> None:
-    """Wait until the child ends or the lifeline's other end is closed. Meanwhile end processes that exceed limits."""
+    """Wait until the child ends or the lifeline is closed. Meanwhile, enforce the limits of processes and threads."""
     if sys.platform == "linux":
         watch = select.poll()
-        watch.register(lifeline, 0)  # poll(2) reports a hang-up even if no event is requested.
-        with suppress(ProcessLookupError):  # the child has ended
+        watch.register(lifeline, 0)  # poll(2) reports a closed pipe even if no event is requested.
+        with suppress(ProcessLookupError):  # Ignore a child that has ended.
             watch.register(os.pidfd_open(child), select.POLLIN)
             warned: set[int] = set()
             stopped: dict[int, float] = {}
@@ -208,23 +202,23 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
-    """End descendants that have started too many processes or threads.
+    """End descendants with too many processes or threads.
 
-    If a process group has more than `most` processes, kill its smallest process tree that has more than `most`
-    processes. Kill the whole group if it has no such tree. Also kill the whole group if a tree of it was killed before,
-    because its processes may fork faster than they are killed. Stop a process with too many threads, and kill it later.
+    In a process group with more than `most` processes, kill the smallest process tree that is too large. Kill the whole
+    group if it has no such tree, or if a tree was killed before. Stop a process with too many threads, and kill it
+    later.
 
-    `warned` has the groups in which a tree was killed. `stopped` has the time at which each process was stopped.
+    `warned` are the groups in which a tree was killed. `stopped` has the time when each process was stopped.
     """
     groups: dict[int, int] = {}
     parents: dict[int, int] = {}
     sizes: dict[int, int] = {}
     found = [os.getpid()]
-    for parent in found:  # The loop also visits the items that it adds.
+    for parent in found:  # This loop also visits the processes that it appends to the list.
         for pid in children(parent):
             try:
                 group, threads = group_and_threads(pid)
-            except OSError:  # the process has ended
+            except OSError:  # Ignore a process that has ended.
                 continue
             found.append(pid)
             groups[pid], parents[pid] = group, parent
@@ -232,7 +226,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
             if threads > _MOST_THREADS:
                 end = stopped.setdefault(pid, monotonic()) + _STOPPED_SECONDS
                 kill(os.kill, pid, _SIGSTOP if monotonic() < end else _SIGKILL)
-            if sizes[group] > _BOMB * most:  # The group may fork faster than this loop runs.
+            if sizes[group] > _BOMB * most:  # Do not wait, because the group may fork faster than this loop runs.
                 kill(os.killpg, group)
     for group in [group for group, size in sizes.items() if size > most]:
         tree = smallest_tree([pid for pid in groups if groups[pid] == group], parents, most)
@@ -244,7 +238,7 @@ def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
 
 
 def smallest_tree(members: Sequence[int], parents: Mapping[int, int], most: int) -> list[int]:
-    """Return the smallest process tree in `members` with more than `most` processes; empty if no tree is so large.
+    """Return the smallest process tree with more than `most` processes, or an empty list if there is none.
 
     In `members`, parents must come before their children.
     """
@@ -269,9 +263,9 @@ def group_and_threads(pid: int) -> tuple[int, int]:
 
 
 def children(parent: int) -> list[int]:
-    """Return the children of a process, including adopted orphans; empty if unknown."""
+    """Return the children of a process, including adopted orphans. Empty if unknown."""
     found: list[int] = []
-    with suppress(OSError):  # the process has ended, or this is not Linux
+    with suppress(OSError):  # If the process has ended, or this is not Linux, there is no such folder.
         for thread in os.listdir(f"/proc/{parent}/task"):
             with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
@@ -299,7 +293,7 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        for proc in (HIDDEN_PROC, "/proc"):  # both may be missing
+        for proc in (HIDDEN_PROC, "/proc"):  # On some systems, both folders are missing.
             with suppress(OSError):
                 keep_open(os.open(f"{proc}/self/statm", os.O_RDONLY), int(descriptor))
                 break
@@ -314,7 +308,7 @@ def confine(confinement: Sequence[str]) -> None:
 
 
 def lower_limit(name: str, value: int) -> None:
-    kind = getattr(resource, f"RLIMIT_{name}", None)  # Not every system has every limit.
+    kind = getattr(resource, f"RLIMIT_{name}", None)  # Some systems lack some limits.
     if kind is None:
         return
     hard = resource.getrlimit(kind)[1]
@@ -323,9 +317,9 @@ def lower_limit(name: str, value: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up root's capabilities, so that Landlock and seccomp are not the only restriction of root."""
+    """Give up root's capabilities. Otherwise root could do more than Landlock and seccomp deny."""
     for capability in range(_CAPABILITIES):
-        with suppress(OSError):  # there is nothing to give up, or the kernel does not know the capability
+        with suppress(OSError):  # Skip capabilities that the kernel does not know.
             prctl(_PR_CAPBSET_DROP, capability)
     nothing = struct.pack("6I", *[0] * 6)
     syscall(_CAPSET[os.uname().machine], struct.pack("Ii", _CAPABILITY_VERSION_3, 0), nothing)
@@ -334,12 +328,12 @@ def drop_capabilities() -> None:
 def hold(
     abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
 ) -> None:
-    """Restrict this process by Landlock. Also leave open a narrower ruleset for each slot and each group of slots."""
+    """Restrict this process by Landlock. Leave stricter rulesets open, for each slot and each group of slots."""
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # Nothing needs to write to /dev/zero. No limit would count the memory of a writable mapping of it.
+        # Do not allow writing to /dev/zero. A writable mapping of it would be memory that no limit counts.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
@@ -347,7 +341,7 @@ def hold(
     narrow = dict(enumerate([*([slot] for slot in slots), *groups], start=rulesets))
     for number in narrow:
         keep_open(ruleset(abi, everything), number)
-    # In the scratch folder, even the template may write only to the slots, because only their files are counted.
+    # Let the template write only to the evaluations' folders, because only the files there are counted.
     own = ruleset(abi, everything)
     for path, allowed in rules:
         allow([*narrow, own], path, allowed)
@@ -360,7 +354,7 @@ def hold(
 
 
 def all_rights(abi: int) -> int:
-    """Return all file system rights that a version of Landlock can deny."""
+    """Return all rights to files that this version of Landlock can deny."""
     rights = _REFER - 1
     for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
         if abi >= since:
@@ -378,7 +372,7 @@ def allow(rulesets: Sequence[int], path: str, rights: int) -> None:
     """Allow `rights` to `path` in each of the Landlock rulesets."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # The path is missing or inaccessible, so there is nothing to allow.
+    except OSError:  # Skip a path that this user cannot reach.
         return
     if not os.path.isdir(path):
         rights &= _ON_FILES
@@ -398,14 +392,14 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the first message to the interpreter, on descriptor 0. Before this message, no code of the user runs.
+    """Wait for the first message to the interpreter, on descriptor 0. Until then, no code of the user runs.
 
-    So the server can start this process before it knows that the isolation works. This saves time.
+    So the server can start this process while it still tests the isolation.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)
     ((_, events),) = watch.poll()
-    if events & ~select.POLLIN:  # the sender is gone
+    if events & ~select.POLLIN:  # The server has closed the connection.
         os._exit(1)
 
 
@@ -413,7 +407,7 @@ def wait_for_word() -> None:
 
 
 def keep_open(descriptor: int, number: int) -> None:
-    """Move `descriptor` to `number`, so that the interpreter inherits it there."""
+    """Move `descriptor` to `number`, where the interpreter inherits it."""
     os.dup2(descriptor, number)
     if descriptor != number:
         os.close(descriptor)
@@ -424,7 +418,7 @@ def most_descriptors() -> int:
 
 
 _functions: dict[str, ctypes._NamedFuncPointer] = {}
-"""Functions of the C library that were called before, by name. To look one up takes longer than to call it."""
+"""Cache of functions of the C library. A lookup is slower than a call."""
 
 
 def prctl(option: int, *values: int | bytes) -> None:
@@ -440,7 +434,7 @@ def syscall(number: int, *values: int | bytes) -> int:
 
 
 def _call(name: str, kind: type[ctypes.c_int | ctypes.c_long], *values: int | bytes) -> int:
-    """Call a function of the C library. Each argument is passed as wide as a pointer.
+    """Call a function of the C library with arguments as wide as pointers.
 
     Raises:
         OSError: the call failed.

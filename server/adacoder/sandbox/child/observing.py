@@ -1,15 +1,13 @@
-"""Observe if code of the target runs, and which of its lines. This file runs in the *user's* interpreter, confined.
+"""Observe whether code of the target, the function or class under test, runs, and which of its lines.
 
-This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
-class under test. Its code is recognised by the code objects that were compiled from the module under test, and never by
-a name or a file.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-From Python 3.12 on, the interpreter itself reports events of these code objects (`sys.monitoring`). In older versions,
-a profiler or tracer is active until the target begins. Neither way runs Python code at every call of the target. So
-recursion depth, tracebacks and tracers are the same as without observation.
+The target is recognised by its code objects, and never by a name or file. Since Python 3.12, the interpreter reports
+events of these objects (`sys.monitoring`). In older versions, a profiler or tracer watches until the target begins.
+Observation changes neither recursion depth nor tracebacks.
 
-Hostile code cannot fake an observation. It cannot get from a callback to the observer, which has the results. It may
-call a callback itself, but this has no effect, because the callback checks that its caller is the observed code.
+Hostile code cannot fake an observation. It cannot reach the results through a callback. If it calls a callback itself,
+nothing happens, because the callback checks its caller.
 """
 
 from __future__ import annotations
@@ -24,19 +22,19 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _getframe = sys._getframe  # noqa: SLF001  # It shows the caller of a callback.
 _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
-"""Tool numbers of `sys.monitoring`. The numbers that other tools rarely use come first."""
+"""Tool numbers of `sys.monitoring`, starting with those that other tools rarely use."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 """Flags of generators and coroutines."""
 
 
 def by_name(module: CodeType) -> dict[str, list[CodeType]]:
-    """Return the code objects of a module by name. Outer code comes before nested code."""
+    """Return the code objects in a module by name, outer ones before nested ones."""
     found: dict[str, list[CodeType]] = {}
     pending = [module]
     for code in pending:
@@ -46,12 +44,13 @@ def by_name(module: CodeType) -> dict[str, list[CodeType]]:
 
 
 def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
-    """Return the code of the function or class in lines `first` to `last` of a module, with all nested code.
+    """Return the code objects of the function or class in lines `first` to `last`, including nested ones.
 
-    `codes` is the result of `by_name`. Code in decorators, defaults and annotations belongs to the enclosing code.
+    `codes` is the result of `by_name`. Code in decorators, defaults and annotations does not count.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
-    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}  # Equal text gives equal code.
+    # Compare code objects by id, because different code objects with the same text are equal.
+    found = {id(code): code for code in named if first <= code.co_firstlineno <= last}
     pending = [*found.values()]
     for code in pending:
         nested = [each for each in code.co_consts if type(each) is type(code) and id(each) not in found]
@@ -61,49 +60,48 @@ def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, 
 
 
 def _hidden(callback: Callable[..., object]) -> Callable[..., object]:
-    """Return a wrapper that calls a callback without revealing it to hostile code. The wrapper is a cache of size 0."""
+    """Wrap a callback in a cache of size 0. The wrapper is written in C, so hostile code cannot get at the callback."""
     return _lru_cache_wrapper(callback, 0, False, tuple)  # type: ignore[call-arg]
 
 
 class Observer:
-    """Observes if the given code runs, and which of its lines and branches."""
+    """Observes whether some code runs, and which of its lines and branches."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """See `observer` for the arguments."""
+        """`codes` are the code objects to observe. Lines and branches are observed only if `by_line` is True."""
         self.codes = codes
-        self._ids = frozenset(map(id, codes))  # Ids are needed, because code objects of the same text are equal.
+        self._ids = frozenset(map(id, codes))  # Compare by id, because different code objects may be equal.
         self._by_line = by_line
         self.entered = False
         self.lines: set[int] = set()
         self.branches: set[tuple[int, int]] = set()
-        """Pairs of the line of a test, and the line that the test led to."""
+        """Pairs of a test's line and the line that it led to."""
 
     def forget(self) -> None:
-        """Discard the results, so that the next example starts without any."""
+        """Discard the results before the next example."""
         self.entered = False
         self.lines.clear()
         self.branches.clear()
 
     def start(self) -> None:
-        """Begin to observe, or continue."""
+        """Start or continue observing."""
         raise NotImplementedError
 
     def is_undisturbed(self) -> bool:
-        """Return True if nothing has interfered since `start`."""
+        """Return True if no code has switched the observation off since `start`."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stop observing. Afterwards the results are complete."""
+        """Stop observing. Only now are the results complete."""
 
     def _holds(self, code: object) -> bool:
         return id(code) in self._ids
 
 
 class Monitored(Observer):
-    """Observes by `sys.monitoring`, from Python 3.12 on."""
+    """Observes with `sys.monitoring`, in Python 3.12 and later."""
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._tool: int | None = None
         begins = _hidden(self._begins)
@@ -119,7 +117,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # Setting the events again enables events that a callback disabled.
+        for code in self.codes:  # Set the events again, because callbacks disable them.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -134,7 +132,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # If an exception is thrown into a suspended generator, the only event is LINE, at the next line that runs.
+        # Request LINE, the only event after an exception is thrown into a suspended generator.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -154,25 +152,23 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # If both branches share one event, do not disable it. Otherwise the second branch would not be reported.
+        # Keep an event that both branches share, because the second branch is reported later.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 
 class Profiled(Observer):
-    """Observes by a profiler before Python 3.12. With `by_line`, it observes by a tracer instead.
+    """Observes with a profiler, or with a tracer if `by_line` is True, in Python 3.11 and earlier.
 
-    The profiler stops when the target begins, so the target runs at full speed and with its usual recursion depth. If
-    much other code runs before the target, the profiler behind `cProfile` takes over. It is faster, because it runs no
-    Python code.
+    The profiler stops when the target begins, so the target runs as usual. If much other code runs before, the faster
+    profiler of `cProfile` takes over.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
-        """See `observer` for the arguments."""
         super().__init__(codes, by_line=by_line)
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
-        """The offset of each generator and coroutine before it begins.
+        """For each generator and coroutine, the offset at which it waits before its first step.
 
-        To close such an object before it begins looks to a profiler like a start. The offset shows the difference.
+        Closing a generator before its first step looks to a profiler like a start. The offset shows the difference.
         """
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
@@ -212,15 +208,15 @@ class Profiled(Observer):
         (_settrace if self._by_line else _setprofile)(hook)
 
     def _watch_threads(self) -> None:
-        """Observe threads that begin from now on, unless the user's code has set a hook of its own for threads."""
+        """Observe new threads, unless the user's code has set its own hook for threads."""
         kind = "trace" if self._by_line else "profile"
         if type(getattr(threading, f"_{kind}_hook", "")) in (type(None), _lru_cache_wrapper):
             getattr(threading, f"set{kind}")(self._hook)
 
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
-        """Begin a thread like `_thread.start_new_thread`, and observe it.
+        """Start a thread as `_thread.start_new_thread` does, and observe the thread.
 
-        The module `threading` still calls the original function. `_watch_threads` observes the threads of this module.
+        The module `threading` does not call this function. `_watch_threads` observes its threads.
         """
 
         def observed() -> None:
@@ -230,12 +226,12 @@ class Profiled(Observer):
         return _start_new_thread(observed, ())
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
-        """Handle an event of the profiler.
+        """Handle an event of the profiler. When the target begins, stop observing this thread.
 
-        When the target has begun, stop observing only this thread. Another thread may still run in the next example.
+        Go on observing other threads, because they may still run during the next example.
         """
         code = frame.f_code
-        if id(code) in self._ids:  # `_holds` would do the same, but a call is slow, and there are millions of events.
+        if id(code) in self._ids:  # Do not call `_holds` here, because there may be millions of events.
             if _getframe(1) is frame and frame.f_lasti != self._starts.get(id(code)):
                 self.entered = True
                 if _get_ident() == self._thread:
@@ -257,7 +253,7 @@ class Profiled(Observer):
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
     """Return all lines of some code, and all branches that the interpreter can report.
 
-    The first line of a code object counts only if the code object has no other line.
+    The `def` line does not count, unless it is the only line.
     """
     import dis
 
@@ -275,7 +271,7 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield each instruction's offset and line. An instruction that only ends a loop gets the line after the loop."""
+    """Yield the offset and the line of each instruction. Instructions that end a loop get the line after the loop."""
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -302,7 +298,7 @@ if _monitoring is not None:
     _register = _monitoring.register_callback
 
     def _claimed() -> int | None:
-        """Claim a tool number and return it. None if other tools have taken all numbers."""
+        """Claim a tool number and return it. None if all are taken."""
         for tool in _TOOLS:
             owner = _get_tool(tool)
             if owner is None:
@@ -312,7 +308,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # The template imports it here, so that a process that observes a generator need not import it.
+    import dis  # Import it in the template, so that its evaluations need not do it.
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -326,24 +322,24 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # The subclass distinguishes our profiler from the user's own.
+        _Profiler = type("Profiler", (Profiler,), {})  # A subclass, to recognise this profiler among the user's own.
 
     def _getprofile_of_others() -> Any:
-        """Do the same as `sys.getprofile`, but hide this observer."""
+        """Work like `sys.getprofile`, but hide this observer."""
         found = _getprofile()
         return None if type(found) in (_Profiler, _lru_cache_wrapper) else found
 
     def _gettrace_of_others() -> Any:
-        """Do the same as `sys.gettrace`, but hide this observer."""
+        """Work like `sys.gettrace`, but hide this observer."""
         found = _gettrace()
         return None if type(found) is _lru_cache_wrapper else found
 
     def _start(code: CodeType) -> int:
-        """Return the offset of a generator or coroutine before it begins."""
+        """Return the offset at which a generator or coroutine waits before its first step."""
         found = (each.offset for each in dis.get_instructions(code) if each.opname == "RETURN_GENERATOR")
         return next(found, -1)
 
 
 def observer(codes: Sequence[CodeType], *, by_line: bool) -> Observer:
-    """Return an observer of `codes` in this interpreter. It observes lines and branches only if `by_line` is True."""
+    """Return an observer of `codes`. Lines and branches are observed only if `by_line` is True."""
     return Profiled(codes, by_line=by_line) if _monitoring is None else Monitored(codes, by_line=by_line)

@@ -1,18 +1,20 @@
-"""Import unchanged modules, so that their examples can run. This file runs in the *user's* interpreter, confined.
+"""Import unchanged modules, so that their examples can run.
 
-This file uses only the standard library of Python 3.8 and later. `template.py` describes the kinds of processes. An
-importer and a desk know the commands of a template, and one more. `template.py` passes this command on to this file:
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-    import NONCE NAME PATH TEXT        PATH is empty for a package, which is imported by its name, as it is on disk
-      → there NONCE CHANGE…            another module has already imported this module, from the same text
+`template.py` describes the processes. Importers and desks carry out the same commands as a template, and one more:
+
+    import NONCE NAME PATH TEXT        import a module, or the package NAME if PATH is empty
+      → there NONCE CHANGE…            the module was already imported, from the same text
       → imported NONCE CHANGE…
       → failed NONCE                   the import raised, or the module was imported from another text; a separate
                                        evaluation reports the reason
 
-Each CHANGE names a part of the process's state that the import changed. In a docstring's process, the module is already
-imported, so the TEXT of `load` is empty. One process runs several docstrings: the server sends `load` again if nothing
-has changed that the next docstring could see (see `state.py`). All other commands are the same as in `worker.py`, but
-the answer to `end` has more fields:
+Each CHANGE names a part of the process's state that the import changed.
+
+A process can run several docstrings of a module, each after a `load` with an empty TEXT. It is replaced if a docstring
+changed something that the next docstring could see (see `state.py`). Other commands are as in `worker.py`, but the
+answer to `end` has more fields:
 
     end NONCE
       → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed, and is empty if
@@ -38,42 +40,42 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
-    worker = globals()["worker"]  # `template.py` loads this file, and has put the module here.
+    worker = globals()["worker"]  # `template.py` sets this name when it loads this file.
     compiling, finders, observing, state = worker.compiling, worker.finders, worker.observing, worker.state
 
 _MODULE = type(sys)
 _SIGNALS = range(1, 65)
 _CACHES = ".cache", ".config"
-"""Folders in the home folder in which libraries, such as Matplotlib, store files that may vanish at any time."""
+"""Folders of caches in the home folder. They can be removed, because libraries expect that caches may vanish."""
 _MOST_CHANGES = 20
-"""Maximum number of changes to report."""
+"""Maximum number of changes in a report."""
 
 
 class Standing:
-    """The unchanged modules that this process and its ancestors have imported."""
+    """The unchanged modules that this process, or a process it was forked from, has imported."""
 
     def __init__(self, is_installed: Callable[[str], bool], look: Callable[[], dict[str, object]]) -> None:
         """`is_installed` returns True for an installed file, and False for a file of the project.
 
-        `look` returns the result of `surroundings` for this process.
+        `look` returns the present result of `surroundings`.
         """
         self.recursion_limit = sys.getrecursionlimit()
         self.look = look
         self.state = state.State(is_installed)
-        """What the modules look like before examples run."""
+        """The state of the modules before examples run."""
         self.names: set[str] = set()
-        """Names that the code of the last prepared module uses."""
+        """Names in the code of the last prepared module."""
         self.before: dict[str, object] | None = None
-        """The surroundings before the first docstring of this process. None in other processes."""
+        """Result of `look` before the first docstring. None in a process without docstrings."""
         self.names_of_fixtures: dict[str, object] | None = None
-        """The names that fixtures of pytest add to the examples of this process. None if no fixture has run."""
+        """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
-        """True if these names have values that a fixture makes for each docstring."""
+        """True if a fixture adds values that can change, so that each docstring needs new ones."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
         self.ready: tuple[str, dict[str, object], dict[str, list[CodeType]]] = "", {}, {}
-        """Result of `prepare` for the last module: its name, a copy of its globals, and its code by name."""
+        """For the last prepared module: its name, a copy of its globals, and its code objects by name."""
         finders.read_sources(is_installed, self._unsaved)
 
     def import_(self, name: str, path: str, text: str) -> str:
@@ -88,7 +90,7 @@ class Standing:
             if path:
                 self._find(name, path, compiling.normalized(text))
             import_module(name)
-        except BaseException:  # The module may raise anything, even SystemExit.
+        except BaseException:  # A module may raise anything, even SystemExit.
             return "failed"
         self.recursion_limit = sys.getrecursionlimit()
         self.state = state.State(self.state.is_installed)
@@ -98,30 +100,30 @@ class Standing:
         return "imported"
 
     def prepare(self, name: str, path: str) -> None:
-        """Prepare the data that all docstrings of a module share. Call this before forking their processes."""
+        """Prepare a module's data for its docstrings. Call this before forking their processes."""
         if self.ready[0] == name:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
             self.names = {each for codes in self.ready[2].values() for code in codes for each in code.co_names}
-        # The module has replaced itself in `sys.modules`. An evaluation in a process of its own reports this.
+        # Ignore a module that has replaced itself in `sys.modules`. A separate evaluation reports the reason.
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
 
     def begin(self) -> None:
-        """Store the state of this process. Call this before the first docstring."""
+        """Store the state of this process before its first docstring."""
         self.state.begin()
         self.before = self.look()
 
     def _find(self, name: str, path: str, text: str) -> None:
-        """Make the import system load the module from `text`."""
+        """Make the next import of a module use `text`."""
         code = compile(text, path, "exec", 0, True)
         self._texts[path] = text
         finders.compiled[path] = text.encode("utf-8", "surrogatepass"), code
         loader = finders.TextLoader(name, path, text, code)
         sys.meta_path.insert(0, finders.TextFinder(name, loader, self._unsaved))
-        sys.modules.pop(name, None)  # A module of the standard library may have the same name.
+        sys.modules.pop(name, None)  # The standard library may have a module of this name.
 
     def _is_text_of(self, path: str, text: str) -> bool:
         if path in self._texts:
@@ -147,12 +149,11 @@ def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
 
 
 def _is_constant(value: object) -> bool:
-    """Return whether a value is a module, or cannot change."""
     return value is None or type(value) in (_MODULE, bool, int, float, str, bytes)
 
 
 def remove_caches() -> bool:
-    """Empty the folders for caches in the home folder. Return True if there were any."""
+    """Remove the folders of caches in the home folder. Return True if there were any."""
     places = [join(os.environ.get("HOME", ""), name) for name in _CACHES]
     found = [place for place in places if isdir(place) and not islink(place)]
     for place in found:
@@ -180,7 +181,7 @@ class StandingModule(worker.ModuleUnderTest):
         if standing.before is None:
             standing.begin()
         else:
-            self.answers_later = True  # If the process dies meanwhile, this docstring runs again in a new process.
+            self.answers_later = True  # Delay answers, because a docstring runs again if its process dies.
         standing.state.restore()
         self._imported_before = [*standing.state.imported]
         self._recursion_limit = standing.recursion_limit
@@ -191,7 +192,7 @@ class StandingModule(worker.ModuleUnderTest):
         return self.begin(dict(namespace), [])
 
     def names_of_fixtures(self) -> dict[str, object]:
-        """Return the same as for `ModuleUnderTest`. The fixtures run only once in this process."""
+        """Return the names that pytest's fixtures add. The fixtures run only once in this process."""
         standing = self._standing
         if standing.names_of_fixtures is None:
             standing.names_of_fixtures = super().names_of_fixtures()
@@ -202,7 +203,7 @@ class StandingModule(worker.ModuleUnderTest):
         return standing.names_of_fixtures
 
     def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
-        """Run one example as `ModuleUnderTest` does. Then watch the modules that it imported."""
+        """Run an example like `ModuleUnderTest`. Afterwards, watch the modules that it imported."""
         self._sources.append(source)
         settings = self._standing.state.settings()
         answer = super().run(source, form, tell=tell)
@@ -210,7 +211,7 @@ class StandingModule(worker.ModuleUnderTest):
         return answer
 
     def end(self) -> list[str]:
-        """Return what the examples changed. Before that, remove the names of the examples."""
+        """Remove the names of the examples. Return the changes that the examples left behind."""
         modules = [value for value in self._globals.values() if type(value) is _MODULE]
         self.forget()
         state.collect()
@@ -220,18 +221,18 @@ class StandingModule(worker.ModuleUnderTest):
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))
-            # Code of the module may use these without an import of its own.
+            # The module's code may use these submodules without importing them.
             imported = self._standing.state.bound.keys() & self._standing.names
             changed += [f"the import of {name}" for name in imported - set(self._imported_before)]
-        except Exception:  # For example, the process's folder may be gone.
+        except Exception:  # The process's folder may be gone, for example.
             changed.append("the process")
         if self._standing.has_fresh_values:
-            changed.append("")  # a value may have changed unseen, so the fixtures run again in a new process
+            changed.append("")  # Report a change, so that fixtures run again in a new process.
         leans = any(map(self._uses, self._imported_before))
         return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 
     def _uses(self, name: str) -> bool:
-        """Return whether the examples use a module as an attribute of its package, but do not import it."""
+        """Return whether the examples use a submodule by an expression such as `a.b`, but do not import it."""
         lines = "".join(self._sources).splitlines()
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         used = re.compile(rf"\.{re.escape(name)}\b")
@@ -239,5 +240,5 @@ class StandingModule(worker.ModuleUnderTest):
         return any(line not in imports and used.search(line) for line in lines) and not any(map(named.search, imports))
 
     def missing(self) -> str:
-        """Return an empty text. Unchanged code has no suspects."""
+        """Return an empty text, because unchanged code has no undefined names to report."""
         return ""

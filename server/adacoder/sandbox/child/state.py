@@ -1,19 +1,19 @@
-"""Find out what examples change that later examples of their module could see.
+"""Find out what examples changed that later examples of the same module could see.
 
-This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later.
-`standing.py` loads it.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-The examples of several docstrings run in one process, one docstring after the other. They run as if each docstring had
-a process of its own, because the process is replaced as soon as a docstring has changed something. Watched are:
+Several docstrings run in one process, as if each had its own. So the process is replaced when a docstring has changed
+something that is watched:
 
-* the names of all modules of the project, the attributes of its classes, functions and objects, and everything in their
-  lists, dicts, sets and other containers, up to `_MOST_WATCHED` objects
+* names of the project's modules; attributes of their classes, functions and objects; and items of their lists, dicts,
+  sets and other containers, up to `_MOST_WATCHED` objects
 * functions and classes of other modules, so that a patched function is noticed
-* settings of well-known libraries. (`standing.py` compares the surroundings of the process, such as its environment.)
+* settings of well-known libraries
 
-Generators of random numbers and caches of functions are restored instead, because many examples use them. Not watched
-are attributes of classes and objects whose names begin with `_`, because most of these are caches; objects of compiled
-classes and of classes of other packages; and the items of containers with more than `_MOST_ITEMS`.
+Generators of random numbers and caches of functions are restored instead, because many examples use them.
+
+Not watched are attributes whose names begin with `_`, because most of them are caches; objects of compiled classes and
+of other packages' classes; and containers with more than `_MOST_ITEMS` items.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Any
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _MOST_WATCHED = 100_000
 _MOST_ITEMS = 1000
 _GROUP = 64
-"""Number of containers that are compared together."""
+"""Number of containers that are compared at once."""
 _MOST_BYTES = 1 << 16
-"""Maximum size of an array whose contents are watched."""
+"""Maximum size in bytes of an array whose contents are watched."""
 
 _ABSENT = object()
 _MODULE, _FUNCTION, _BUILTIN = type(builtins), type(lambda: None), type(len)
@@ -55,16 +55,16 @@ _ATOMS = frozenset(
         *(_MODULE, type((lambda: None).__code__), type(str.join), type(str.__len__)),
     }
 )
-"""Types without parts that could change."""
+"""Types of objects that cannot change."""
 _WITH_CACHES = frozenset({"logging", "typing", "functools", "re"})
-"""Modules of the library whose objects compute attributes when they are first needed."""
+"""Modules of the standard library whose objects compute some attributes when they are first used."""
 _OWN = {
     "sys": frozenset({"stdout", "displayhook", "argv", "getprofile", "gettrace"}),
     "builtins": frozenset({"_"}),
     "_thread": frozenset({"start_new_thread"}),
     "threading": frozenset({"_trace_hook", "_profile_hook"}),
 }
-"""Names that `worker.py` and `observing.py` change themselves, by module."""
+"""Names that AdaCoder changes itself, by module."""
 
 _content = attrgetter("cell_contents")
 _module_dict: Any = vars(_MODULE)["__dict__"].__get__
@@ -85,7 +85,7 @@ def _loggers(module: Any) -> object:
 
 
 def _context(module: Any) -> object:
-    # The decimal module sets its variable when it is first needed, and its context is compared above.
+    # Ignore decimal's variable, which is set when it is first used. Decimal's context is compared elsewhere.
     return {var: id(value) for var, value in module.copy_context().items() if var.name != "decimal_context"}
 
 
@@ -105,48 +105,48 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "pandas._config.config": ("pandas' options", lambda module: repr(module._global_config)),  # noqa: SLF001  # all of them
     "matplotlib": ("matplotlib's rcParams", lambda module: repr([*dict.items(module.rcParams)])),
 }
-"""Settings of modules: what to call them, and a function that returns their value."""
+"""Watched settings by module: a name for messages, and a function that returns the value."""
 _GENERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], object]]] = {
     "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
     "numpy.random": (lambda module: module.get_state(), lambda module, state: module.set_state(state)),
 }
-"""Modules that generate random numbers: functions that return and that restore the state of the generator."""
+"""Modules with random numbers: functions that get and that restore the generator's state."""
 
 
 class State:
-    """The state of the project's modules, and of the process, before a docstring's examples run."""
+    """The state of the project's modules and of the process before a docstring runs."""
 
     def __init__(self, is_installed: Callable[[str], bool]) -> None:
         """`is_installed` returns True for an installed file, and False for a file of the project."""
         self.is_installed = is_installed
         self._modules: dict[str, object] = {}
         self._is_replaced = False
-        """True if examples put another module into `sys.modules` in place of an imported one."""
+        """True if examples replaced an imported module in `sys.modules`."""
         self.is_cut = False
         """True if there are too many objects to watch."""
         self.own: dict[str, dict[str, object]] = {}
-        """The names of each module of the project."""
+        """The globals of each module of the project, by the module's name."""
         self.others: dict[int, _WatchedNames] = {}
-        """The names of each other module, by the id of the module."""
+        """The globals of each other module, by the module's id."""
         self.groups: list[_Group] = []
         self.cells: list[Any] = []
-        """Variables of outer functions."""
+        """Closure cells, the variables of enclosing functions."""
         self.values: list[tuple[str, object]] = []
-        """For each of `cells`, what to call it, and its value before."""
+        """For each cell: a name for messages, and its earlier value."""
         self.slots: list[tuple[str, object, Mapping[str, Any], dict[str, object]]] = []
-        """Objects with slots: what to call them, the objects, the descriptors of their slots, and the values before."""
+        """For each object with slots: a name for messages, the object, its slots, and their earlier values."""
         self.views: list[tuple[str, Callable[[], object], object]] = []
-        """Other values: what to call them, a function that returns the value, and the value before."""
+        """For each other value: a name for messages, a function that returns the value, and the earlier value."""
         self.restoring: list[Callable[[], object]] = []
-        """Functions that restore what needs no new process."""
+        """Functions that restore state between docstrings."""
         self._settings: dict[str, object] = {}
         self.imported: dict[str, None] = {}
-        """Names of modules that examples imported, as attributes of their packages."""
+        """Names of submodules that examples imported, without the packages' names."""
         self.bound: dict[str, None] = {}
-        """Those of `imported` whose package had been imported before."""
+        """Names in `imported` whose packages had been imported before."""
 
     def begin(self) -> None:
-        """Store the settings of this process. Call this before the first docstring."""
+        """Store the settings of this process before its first docstring."""
         self.imported.clear()
         self.bound.clear()
         self._settings = self.settings()
@@ -156,10 +156,10 @@ class State:
         return dict(_settings(sys.modules))
 
     def learn(self, settings: Mapping[str, object]) -> None:
-        """Store the state of all imported modules, or of those that were imported since the last call.
+        """Store the state of all modules that were imported since the last call.
 
-        `settings` are the settings before the example that imported them. If they had not changed before, the import
-        changed them, and this does not count.
+        `settings` are the settings before the import. If an import changes a setting, this does not count as a change
+        by the examples.
         """
         if len(sys.modules) == len(self._modules):
             return
@@ -179,28 +179,28 @@ class State:
             self.restoring.append(partial(restore, added[name], get(added[name])))
 
     def renew(self) -> None:
-        """Store the present state."""
-        for _ in self.changes(()):  # This stores the present names.
+        """Store the present state, so that earlier changes do not count."""
+        for _ in self.changes(()):  # As a side effect, `changes` stores the present values.
             pass
         self.learn(self.settings())
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
-        """Watch the items of a container. If these are the values of `names`, some changes do not matter."""
+        """Watch a container's items. If they are the values of a namespace, `names` is the namespace."""
         if not self.groups or len(self.groups[-1].watched) == _GROUP:
             self.groups.append(_Group())
         self.groups[-1].add(_WatchedNames(owner, names, dict(names)) if names is not None else owner, container)
 
     def restore(self) -> None:
-        """Restore what needs no new process, before the next docstring."""
+        """Restore random numbers and other state before the next docstring."""
         vars(builtins).pop("_", None)
         for restore in self.restoring:
             restore()
 
     def changes(self, used: Sequence[object]) -> Iterator[str]:
-        """Yield what has changed, as a text such as `pkg.module.NAME`. The docstring has names for the `used` modules.
+        """Yield changes by name, such as `pkg.module.NAME`. An empty text means an unknown change.
 
-        Of other modules than the project's, only these are compared, because there may be a thousand. If there are too
-        many objects to watch, yield an empty text, because something may have changed.
+        `used` are the modules that the docstring's names refer to. Other modules are compared only if they belong to
+        the project, because there may be a thousand modules.
         """
         if self.is_cut:
             yield ""
@@ -223,7 +223,7 @@ class State:
                 yield name
 
     def _rebound(self, watched: _WatchedNames) -> Iterator[str]:
-        """Yield the names that have another value than before, and that matter."""
+        """Yield the names whose values have changed. Changes that only cache something are left out."""
         owner, now, before = watched.owner, watched.now, watched.before
         if same(now.values(), before.values()):
             return
@@ -234,9 +234,9 @@ class State:
             if old is new or name in ignored or (name.startswith("__") and name.endswith("__")):
                 continue
             if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
-                continue  # The examples imported a module of a package.
+                continue  # Importing a submodule sets its name in the package.
             if is_module and owner not in self.own:
-                # Other modules may store what they compute when it is first needed. So only a patch counts.
+                # Other modules may cache values in their globals, so report only replaced functions and classes.
                 is_lazy = _is_within(new, owner) if old is _ABSENT else old is None or name.startswith("_")
                 if not is_lazy or issubclass(type(old), _CALLABLE):
                     yield f"{owner}.{name}"
@@ -246,18 +246,18 @@ class State:
 
 
 class _WatchedNames:
-    """The names of a module, or the attributes of a class or object."""
+    """The globals of a module, or the attributes of a class or object."""
 
     def __init__(self, owner: str, now: Mapping[str, object], before: dict[str, object]) -> None:
         self.owner, self.now, self.before = owner, now, before
 
 
 class _Group:
-    """A group of containers. They are compared together, which is faster."""
+    """Several containers that are compared at once, because this is faster."""
 
     def __init__(self) -> None:
         self.watched: list[_WatchedNames | str] = []
-        """For each container, its names, or what to call it."""
+        """For each container: its namespace, or a name for messages."""
         self._containers: list[Any] = []
         self._sizes: list[int] = []
         self._items: list[object] = []
@@ -269,7 +269,7 @@ class _Group:
         self._items += container
 
     def changed(self) -> list[_WatchedNames | str]:
-        """Return what is watched of the containers whose items have changed. Store their present items."""
+        """Return the entries of `watched` whose containers have changed, and store the present items."""
         sizes = [*map(len, self._containers)]
         if sizes == self._sizes and all(map(is_, chain.from_iterable(self._containers), self._items)):
             return []
@@ -283,7 +283,7 @@ class _Group:
 
 
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
-    """Return whether a change only shows that something was needed for the first time, or was counted internally.
+    """Return whether the changed code has only cached or counted something of its own.
 
     Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, 4 do.
     """
@@ -292,30 +292,30 @@ def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: 
     if old is not _ABSENT or not callable(new) or issubclass(type(new), type):
         return False
     is_of_example = type(new) is _FUNCTION and new.__code__.co_filename.startswith("<doctest ")
-    return _is_within(new, owner) and not is_of_example  # such as a function that was compiled at its first call
+    return _is_within(new, owner) and not is_of_example  # For example, a function was compiled at its first call.
 
 
 def _is_within(value: Any, module: str) -> bool:
-    """Return whether a function or class says that it was defined in the same package as a module."""
+    """Return whether a function or class was defined in the same package as a module."""
     home = getattr(value, "__module__", None)
     return type(home) is str and home.partition(".")[0] == module.partition(".")[0]
 
 
 class _Walk:
-    """Finds the objects whose state is watched, and adds them to a State."""
+    """Finds the objects to watch, and adds them to a State."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._seen = {id(os.environ), id(sys.modules), id(vars(builtins))}
         self._pending: list[tuple[str, object]] = []
         self._named: list[tuple[str, object]] = []
-        """Values that have a name in a module or class. Only of these functions the attributes are watched."""
+        """Values that have a name in a module or class. The attributes of other functions are not watched."""
         self._globals: set[int] = set()
         self._installed: dict[str, bool] = {}
-        """Folders of modules, each with True if it has installed files."""
+        """True for each folder of modules that contains installed files."""
 
     def begin(self, modules: Mapping[str, object]) -> None:
-        """Add the objects that `modules` refer to, with their present contents."""
+        """Watch everything that `modules` refer to."""
         state = self._state
         own = []
         for name, module in modules.items():
@@ -391,7 +391,7 @@ class _Walk:
             self._watch(name, value)
         elif issubclass(kind, (list, set, deque)):
             base = next(each for each in (list, set, deque) if issubclass(kind, each))
-            before = [*base.__iter__(value)]  # A subclass may have other methods.
+            before = [*base.__iter__(value)]  # Call the base class, because a subclass may override methods.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
         is_internal = name.rpartition(".")[2].startswith("_")
         if is_internal or issubclass(kind, type):
@@ -418,7 +418,7 @@ class _Walk:
         for cell in function.__closure__ or ():
             try:
                 value = _content(cell)
-            except ValueError:  # The cell is empty.
+            except ValueError:  # Skip an empty cell.
                 continue
             self._state.cells.append(cell)
             self._state.values.append((name, value))
@@ -430,13 +430,13 @@ class _Walk:
         try:
             if memoryview(value).nbytes <= _MOST_BYTES:
                 self._state.views.append((name, lambda: bytes(value), bytes(value)))
-        except (BufferError, TypeError, ValueError):  # an array of objects
+        except (BufferError, TypeError, ValueError):  # Skip an array of objects.
             pass
 
     def _look_at_attributes(self, name: str, value: Any) -> None:
         try:
             attributes = object.__getattribute__(value, "__dict__")
-        except Exception:  # The object has none, or its class may do anything.
+        except Exception:  # The object has no `__dict__`, or its class is hostile.
             attributes = None
         if type(attributes) is dict:
             self._watch_names(name, attributes, self._pending)
@@ -454,7 +454,7 @@ class _Walk:
 
 
 def same(now: Collection[object], before: Collection[object]) -> bool:
-    """Return whether two collections have the same objects in the same order."""
+    """Return whether two collections contain the same objects in the same order."""
     return len(now) == len(before) and all(map(is_, now, before))
 
 
@@ -473,15 +473,14 @@ def _position(generator: Any) -> object:
 
 
 def _settings(modules: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Yield the value of each setting of `modules`."""
     for name in SETTINGS.keys() & modules.keys():
         try:
             yield name, SETTINGS[name][1](modules[name])
-        except Exception:  # The user's code may have replaced parts of the module.
+        except Exception:  # The user's code may have changed the module.
             yield name, None
 
 
 def collect() -> None:
-    """Remove objects that nothing refers to, so that their classes and open files do not outlive their docstring."""
+    """Collect garbage, so that objects and open files do not outlive their docstring."""
     gc.collect()
-    gc.freeze()  # Otherwise the next call would examine again what was imported meanwhile.
+    gc.freeze()  # Do not look at these objects again in the next collection.

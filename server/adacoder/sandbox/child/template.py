@@ -1,25 +1,27 @@
-"""Import the modules that evaluations share, and fork the evaluations. This runs in the *user's* interpreter, confined.
+"""Import the modules that evaluations share, and fork the evaluations.
 
-This file uses only the standard library of Python 3.8 and later. A process that runs it is a *template*. The template
-imports the installed modules that the modules under test are sure to import, but no modules of the project. For each
-evaluation, it forks a process. This process locks itself down further, and continues in `worker.py`.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Commands are messages in the format of `worker.py`. They arrive on descriptor 0, which this file moves to CHANNEL:
+A process that runs this file is a *template*. It imports the installed modules that the modules under test surely
+import, but no modules of the project. For each evaluation, it forks a process, which locks itself down further and
+continues in `worker.py`.
+
+Commands are messages as in `worker.py`. They arrive on descriptor 0, which this file moves to CHANNEL:
 
     setup STATM SLOTS GROUPS GROUP SCRATCH MOST_FILES MOST_BYTES FILTER IMPORTING OWN_PID ROOT WORKSPACE OWN
           ENV [INSTALLED]…
       → ready                                    once; the fields are explained below
       → unable MESSAGE
     warm STATEMENT                               an import to run
-      → warmed GOOD                              GOOD is empty if evaluations cannot share the effects of the import,
-                                                 so that the template must not be used
+      → warmed GOOD                              GOOD is empty if evaluations cannot share the effects of the import;
+                                                 the template must then not be used
     compile PATH                                 compile a file of the project, but do not import it
       → compiled                                 even if it failed
     settle                                       all imports are done
       → settled [PATH]…                          files of the imported modules
-    fork SLOT KIND [NAME PATH]                   the message carries a descriptor, the new process's CHANNEL; if the
-                                                 process of another docstring still has the slot, it is reaped first,
-                                                 and the answer of `reap` is sent first; NAME and PATH are those of a
+    fork SLOT KIND [NAME PATH]                   the message carries a descriptor, the new process's CHANNEL; if an
+                                                 earlier docstring's process still has the slot, it is reaped, and the
+                                                 answer of `reap` is sent first; NAME and PATH are those of a
                                                  docstring's module
     reap SLOT                                    for a process that was killed
       → reaped STATUS CLEAN OVERFULL             STATUS is as in `os.waitstatus_to_exitcode`; CLEAN is empty if anything
@@ -29,16 +31,16 @@ Commands are messages in the format of `worker.py`. They arrive on descriptor 0,
 The fields of `setup` are:
 
 * STATM, SLOTS and GROUPS are descriptors that the launcher left open. STATM is the template's own `/proc/self/statm`.
-  SLOTS is the Landlock ruleset of slot 0, and the rulesets of the other slots follow. GROUPS is the ruleset of the
-  first group of slots, and the rulesets of the other groups follow. Each group has GROUP slots.
+  SLOTS is the Landlock ruleset of slot 0, and the other slots follow. GROUPS is the ruleset of the first group of
+  slots, and the other groups follow. Each group has GROUP slots.
 * SCRATCH is a folder. An evaluation may write to its subfolder SLOT. The template kills an evaluation that has more
   than MOST_FILES files or MOST_BYTES bytes there. MOST_FILES is 0 if the server counts them instead.
-* FILTER is the seccomp program of an evaluation, in hex. It has OWN_PID as a placeholder for the process's own id.
-  IMPORTING is the same for an importer.
+* FILTER is the seccomp program of an evaluation, in hex. OWN_PID is its placeholder for the process's own id. IMPORTING
+  is the seccomp program of an importer.
 * ROOT is the folder from which the project's modules are imported, and WORKSPACE is the project's folder.
 * OWN has the names of the project's top-level modules and packages, separated by spaces.
-* ENV has the environment variables to set, as `NAME=VALUE` and separated by NUL characters.
-* Each INSTALLED is a folder. The template imports only modules in these folders.
+* ENV has the environment variables to set, as `NAME=VALUE`, separated by NUL characters.
+* The template imports modules only from the INSTALLED folders.
 
 KIND is the kind of the forked process:
 
@@ -72,7 +74,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import finders, standing, worker
 else:
-    # Load these modules by path, without entries in `sys.modules`, because the user may need modules of the same names.
+    # Load these modules without entries in `sys.modules`, because the user's modules may have the same names.
     worker = type(sys)("worker")
     worker.__file__ = join(dirname(realpath(__file__)), "worker.py")
     SourceFileLoader("worker", worker.__file__).exec_module(worker)
@@ -86,13 +88,13 @@ _chmod, _utime = os.chmod, os.utime
 MOST_DESCRIPTORS = 256
 """Maximum number of open descriptors in the template."""
 OPEN_FILES = 64
-"""Maximum number of open files of an evaluation. One `poll` cannot watch more descriptors than this."""
+"""Maximum number of open files of an evaluation. One `poll` can watch this many descriptors."""
 FILES_CHECKED_SECONDS = 0.1
 """Seconds between two counts of the files of running evaluations."""
 
 
 class Parent:
-    """The process from which evaluations are forked, with the state that they share."""
+    """The process that evaluations are forked from."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
@@ -106,7 +108,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, *inside, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # Do this before the project's folders are on `sys.path`.
+            replace_shared_memory(folders)  # Import `mmap` before `sys.path` contains the project.
             replace_semaphores()
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
@@ -119,7 +121,7 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """The unchanged modules that an importer and its descendants have imported. None in all other processes."""
+        """The unchanged modules in an importer and in processes forked from it. None in other processes."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
@@ -129,7 +131,9 @@ class Parent:
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
-        """Carry out the server's commands. In the process of an evaluation, return its first command."""
+        """Carry out the server's commands. In the forked process of an evaluation, return the evaluation's first
+        command.
+        """
         worker.send("ready")
         while True:
             self._wait()
@@ -155,45 +159,45 @@ class Parent:
                     return worker.receive()
 
     def module(self, fields: list[str]) -> worker.ModuleUnderTest:
-        """Return the module under test in this process. `fields` are the fields of `load`."""
+        """Return the module under test. `fields` are the fields of `load`."""
         if self._standing is not None:
             return standing.StandingModule(fields, self._standing)
         return worker.ModuleUnderTest(fields, self.installed.holds)
 
     def _wait(self) -> None:
-        """Wait for a command. While waiting, end evaluations that wrote too much."""
+        """Wait for a command. Meanwhile, end evaluations that wrote too much."""
         watch = select.poll()
         watch.register(worker.CHANNEL, select.POLLIN)
         counting = self._most_files and self._children
         while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
             self._end_overfull()
-        # Frequent commands may leave no idle time.
+        # Check here as well, because frequent commands leave no time to wait.
         if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much. Each evaluation has a file system of its own, which counts its files."""
+        """End evaluations that wrote too much. Each evaluation's folder is a file system that counts its files."""
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # The first place is the importer's own. An importer counts the files of its desks itself. A hostile
-                # importer may not count them, so it is killed here, with its desks, at twice the limit.
+                # An importer counts the files of its desks itself. If it is hostile and does not, it is killed here at
+                # twice the limit. The first folder is the importer's own.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
                     self._kill(slot)
 
     def _places(self, slot: str) -> list[str]:
-        """Return the folders that the process in a slot and its descendants may write to."""
+        """Return the folders to which the process in a slot, and its descendants, may write."""
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
         """Run an import. Return True if evaluations can share its effects.
 
-        Ignore an error, because each evaluation gets the same error and reports it. But if a package fails after its
-        modules, Python forgets only the package. A later import of the package would then give a different one.
+        Errors are ignored, because each evaluation gets and reports the same error. But if a package fails after some
+        of its modules were imported, a later import of it would behave differently, so its effects cannot be shared.
         """
         before, known = self._surroundings(), {*sys.modules}
         sys.meta_path.insert(0, self._barrier)
@@ -207,9 +211,8 @@ class Parent:
         return is_whole and not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """Return the parts of the process's state that an import may change. `sys.modules` is not included.
-
-        If an import changes any of them, such as threads or open files, evaluations cannot share the change.
+        """Return the process's state that an import may change, except `sys.modules`. Evaluations cannot share such
+        changes.
         """
         found = [descriptor for some in self._descriptors for descriptor in some.poll(0)]
         closed = [number for number, events in found if events & select.POLLNVAL]
@@ -217,19 +220,19 @@ class Parent:
         return threads, closed, dict(os.environ), list(sys.path), list(sys.meta_path), os.getcwd()
 
     def _settle(self) -> list[str]:
-        """Prepare for forks. Return the answer to `settle`."""
+        """Prepare for forking. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # Otherwise the collector would write to all objects, so each evaluation would copy their memory.
-        gc.disable()  # The collector stays disabled until code of the user runs.
+        gc.freeze()  # Keep the collector from writing to these objects, which would make evaluations copy them.
+        gc.disable()  # It is enabled again before code of the user runs.
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process of the given kind. For a docstring, `module` has the name and path of its module.
+        """Fork a process. Return True in the child process, which is then locked down, and False in this process.
 
-        Return True in the child process, which is then locked down, and False in this process.
+        For a docstring, `module` is the name and path of its module.
         """
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
@@ -242,16 +245,15 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        # Open new files here, because processes that inherit an open file share its flags.
+        # Open new files, because a child process would share the flags of inherited ones.
         for number in range(worker.CHANNEL):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
-        if kind == "docstring":  # A docstring's process works in its desk's folder, under its desk's ruleset.
+        if kind == "docstring":  # A docstring's process keeps the folder and the restrictions of its desk.
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # Other processes cannot reach a folder whose name they do not know. Only the new process knows this name, and
-        # not even the template does.
+        # The folder's random name is known only to this process, so no other process can reach the folder.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -259,7 +261,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # From `close` on, the process and its descendants cannot leave this group.
+                os.setpgid(0, 0)  # The filter later keeps descendants in this group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds, self._look), 1
         else:
@@ -285,10 +287,9 @@ class Parent:
         return standing.surroundings(self._surroundings(), self._folder)
 
     def _kill(self, slot: str) -> None:
-        """Kill the process in a slot."""
         try:
             os.kill(self._children[slot], 9)
-        except OSError:  # If the process was killed from outside, the kernel may forbid this call.
+        except OSError:  # The process may have been killed from outside, for example.
             pass
 
     def _reap(self, slot: str) -> tuple[str, str, str]:
@@ -304,18 +305,18 @@ class Parent:
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
-        """Empty the folder of a slot, and reset its attributes. Return True if the folder is then empty."""
+        """Empty the folder of a slot, and reset its attributes. Return True if it is now empty."""
         clean = worker.empty(place)
         try:
             _chmod(place, 0o700)
             _utime(place, (0, 0))
-        except OSError:  # This process may not change attributes.
+        except OSError:  # An importer is not allowed to change attributes.
             pass
         return clean
 
 
 class Lock:
-    """Locks down a forked process more than its template. The template prepares the slow steps, such as limits."""
+    """Locks down forked processes. The template prepares the steps that take long."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -338,23 +339,22 @@ class Lock:
         self._address, self._has_filters = ctypes.addressof, bool(program)
 
     def hide_memory(self) -> None:
-        """Prevent processes in the same namespace from reading the memory of this process.
+        """Keep other processes in the sandbox's namespace from reading this process's memory.
 
-        Call this only if the sandbox has a namespace. Without a namespace, Landlock protects the memory, and this call
-        would do harm: the server could no longer read the process's mappings. Only as the owner of the namespace does
-        the server keep this right.
+        Call this only if there is a namespace. Without one, Landlock protects the memory, and after this call the
+        server could no longer read the process's mappings.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Compute the memory limits of an evaluation from the memory of its template.
+        """Set the memory limits of evaluations, depending on the template's memory.
 
-        The limit is 1 GiB, or half a GiB more than the template has, whichever is larger. The limit of address space is
-        2 GiB, or 1 GiB more than the template has.
+        The limit is 1 GiB, or 0.5 GiB more than the template has if that is larger. For address space, it is 2 GiB, or
+        1 GiB more than the template has.
         """
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
-        except OSError:  # There is no /proc. The launcher's limits stay in force.
+        except OSError:  # Keep the launcher's limits if there is no /proc.
             return
         page = resource.getpagesize()
         self._limits = [
@@ -364,7 +364,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Lock this process down for good, as its kind requires. Apply the Landlock ruleset if its descriptor is open.
+        """Lock this process down for good. If the descriptor of the Landlock ruleset is open, apply the ruleset.
 
         Raises:
             OSError: a lock cannot be applied.
@@ -375,7 +375,7 @@ class Lock:
             return
         self._do(self._prctl(1, 9, None, 0, 0))  # PR_SET_PDEATHSIG, SIGKILL
         if kind == "desk":
-            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: the desk adopts its orphans
+            self._do(self._prctl(36, 1, None, 0, 0))  # PR_SET_CHILD_SUBREAPER: adopt orphans
         if self._has_filters and _is_open(ruleset):
             self._do(self._syscall(446, ruleset, 0))  # landlock_restrict_self
             os.close(ruleset)
@@ -392,17 +392,13 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Return the offsets in a seccomp program at which the placeholder for the process's own id is."""
+    """Return the offsets in a seccomp program at which the placeholder for the process's own id is found."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Return a wrapper of `os.chmod` or `os.utime` that evaluations may use.
-
-    The wrapper opens the file, and then changes it through the descriptor. So it works only for files that the
-    evaluation may open.
-    """
+    """Replace `os.chmod` or `os.utime` by a function that opens the file first, because changes by path are denied."""
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
@@ -428,14 +424,14 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file, because isolation denies such memory.
+    """Replace functions that make shared memory without a file, because isolation denies it.
 
-    The replacements work only within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes
-    an unnamed file in the process's own folder. If the project has a module `mmap` in `folders`, do not replace `mmap`.
+    The replacements work within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed
+    file. `mmap` is not replaced if one of `folders` has a module of that name.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
-        os.fsencode(name)  # For other types, this raises TypeError, as the original does.
+        os.fsencode(name)  # Raise TypeError for a wrong type, as the original does.
         return os.open(os.environ["TMPDIR"], os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
 
     if hasattr(os, "memfd_create"):
@@ -467,9 +463,9 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
 
 
 def replace_semaphores() -> None:
-    """Replace the semaphores behind `multiprocessing.Lock` and the like, because isolation denies real ones.
+    """Replace the semaphores of `multiprocessing`, because isolation denies real ones.
 
-    The replacements work only within one process. Code that starts a second process is denied that process.
+    The replacements work within one process, and a second process is denied anyway.
     """
     try:
         import _multiprocessing  # type: ignore[import-not-found]  # typeshed leaves out private names
@@ -480,7 +476,7 @@ def replace_semaphores() -> None:
     class SemLock:
         SEM_VALUE_MAX = most
         handle = 0
-        name = None  # So `multiprocessing` starts no process that removes the semaphore later.
+        name = None  # Without a name, `multiprocessing` starts no process to remove it.
 
         def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:
             from threading import Condition
@@ -490,7 +486,7 @@ def replace_semaphores() -> None:
             self._changed = Condition()
 
         def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-            if self.kind == 0 and self._is_mine():  # a lock that one thread may acquire again
+            if self.kind == 0 and self._is_mine():  # The same thread may acquire this kind of lock again.
                 self._held += 1
                 return True
             with self._changed:
@@ -544,13 +540,13 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> NoReturn:
-    """Run as a template. In each process that the template forks, continue and evaluate one module."""
+    """Run a template. In each forked process, evaluate one module."""
     try:
         os.dup2(0, worker.CHANNEL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        # Until now, standard error went to the server. If the interpreter does not start, the server shows the reason.
+        # Until now, errors went to the server, which reports why an interpreter does not start.
         os.dup2(1, 2)
-        sys.modules["__main__"] = type(sys)("__main__")  # Candidates find this empty module under the name `__main__`.
+        sys.modules["__main__"] = type(sys)("__main__")  # Candidates see this empty module as `__main__`.
         _, *fields = worker.receive()
         try:
             parent = Parent(fields)
@@ -561,4 +557,4 @@ def main() -> NoReturn:
     except MemoryError:
         os._exit(worker.OUT_OF_MEMORY)
     finally:
-        os._exit(1)  # After any error, exit handlers of a candidate must not run.
+        os._exit(1)  # Do not run exit handlers of a candidate.

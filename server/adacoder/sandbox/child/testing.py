@@ -1,10 +1,11 @@
-"""Run tests of the project with pytest, or else with unittest. This file runs in the *user's* interpreter, confined.
+"""Run the project's tests with pytest, or with unittest if pytest is not installed.
 
-This file uses only the standard library of Python 3.8 and later, and the user's own pytest. `worker.py` loads it. The
-module under test is already imported, with a candidate in place, so the tests import this module.
+This file runs confined in the user's interpreter, so it uses only pytest and the standard library of Python 3.8 and
+later.
 
-Parallel runs, coverage and random order are switched off. Hypothesis gets a fixed seed and few examples, unless a test
-sets its own number.
+The module under test is already imported with a candidate in place, so the tests use this module. Parallel runs,
+coverage and random order are switched off. Hypothesis gets a fixed seed and few examples, unless a test sets its own
+number.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import observing
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 _describe = format_exception_only
@@ -32,23 +33,23 @@ _clock = perf_counter
 TEXT_LIMIT = 2_000
 """Maximum number of characters of an exception's message, and of a test's source."""
 EXPLANATION_LIMIT = 6_000
-"""Maximum number of characters of pytest's explanation of a failure."""
+"""Maximum number of characters of an explanation of a failure."""
 MOST_PLACES = 5_000
-"""Maximum number of functions that are reported for one test, and of files for all tests."""
+"""Maximum number of functions in a test's report, and of files in the report of all tests."""
 _HYPOTHESIS_EXAMPLES = 25
 _LEFT_OUT = ("adacoder", "randomly", "unraisableexception", "threadexception", "faulthandler")
-"""Plug-ins that have no use here, such as our own. Some of them collect garbage several times at the end."""
+"""Plug-ins that are useless or slow here."""
 _NO_WARNINGS = "-Wignore::pytest.PytestWarning"
-"""Option for projects that turn warnings into errors. Pytest itself warns here of things that do not concern the tests.
+"""Ignore pytest's own warnings, because some projects turn warnings into errors.
 
-For example, the template has already imported the plug-ins, and pytest cannot write its cache.
+Pytest warns here because it cannot write its cache, for example.
 """
 _OPTIONS = ("-q", "--tb=short", "--capture=sys", "--maxfail=0", _NO_WARNINGS, *(f"-pno:{name}" for name in _LEFT_OUT))
 _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
-"""An option to add if the module of a plug-in is installed."""
+"""Options to add if a plug-in is installed, by the plug-in's module."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
-"""Options for a second try, because the project's own options may need a plug-in that is not installed."""
+"""Options for a second try. The project's own options may need a plug-in that is not installed."""
 
 
 def run(
@@ -65,7 +66,7 @@ def run(
         names: files, or tests as pytest names them, relative to `folder`.
         folder: the workspace.
         tell: receives the fields of `tested` (see `worker.py`) after each test.
-        observer: observes if a test runs the target. If it is None, all functions in `folder` are observed instead.
+        observer: observes whether a test runs the target. If it is None, all functions in `folder` are observed.
         is_plain: True if pytest need not explain failed assertions.
     """
     if isdir(folder):
@@ -85,19 +86,19 @@ def run(
 
 
 class NoNamesError(Exception):
-    """Fixtures could not add their names."""
+    """Pytest's fixtures could not add names to the examples."""
 
     def __init__(self, where: str, cause: BaseException | str) -> None:
-        """`where` names the fixture that raised `cause`. If pytest does not get so far, `cause` is a text."""
+        """`where` is the name of the failed fixture, or `pytest`. `cause` is an exception or a message."""
         super().__init__()
         self.where = where
         self.cause = cause
 
 
 def namespace(path: str, folder: str) -> dict[str, object]:
-    """Return the names that fixtures of pytest add to `doctest_namespace`, for the docstrings of the file `path`.
+    """Return the names that pytest's fixtures add to `doctest_namespace` for the docstrings of the file `path`.
 
-    All autouse fixtures run. They are never torn down. `folder` is the workspace.
+    All autouse fixtures run, but are never torn down. `folder` is the workspace.
 
     Raises:
         NoNamesError: a fixture or a conftest.py failed, or pytest is too old.
@@ -122,35 +123,35 @@ def namespace(path: str, folder: str) -> dict[str, object]:
 
 
 class _OptionPlugin:
-    """A plug-in of pytest that accepts the option of our own plug-in, which is left out.
+    """A pytest plug-in that accepts the option `--adacoder`, because the project's `addopts` may contain it.
 
-    The project's `addopts` may have the option.
+    AdaCoder's own plug-in, which defines the option, is switched off here.
     """
 
     def pytest_addoption(self, parser: Any) -> None:
-        """Add the option, without any effect."""
+        """Add the option. It has no effect."""
         parser.addoption("--adacoder", action="store_true")
 
 
 class _NamesPlugin(_OptionPlugin):
-    """A plug-in of pytest that runs the autouse fixtures for one file, in place of all tests."""
+    """A pytest plug-in that runs the autouse fixtures for one file, and no tests."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._item: Any = None
         self.names: dict[str, object] = {}
         self.fixture = ""
-        """The last fixture that began."""
+        """The fixture that started last."""
         self.error: BaseException | None = None
         self.has_run = False
         self.troubles: list[str] = []
 
     def pytest_collect_file(self, file_path: Any, parent: Any) -> Any:
-        """Collect a page."""
+        """Collect a text file."""
         return None if self._path.endswith(".py") else self.pytest_pycollect_makemodule(file_path, parent)
 
     def pytest_pycollect_makemodule(self, module_path: Any, parent: Any) -> Any:
-        """Collect a docstring without examples, which gets the same fixtures as all docstrings of the file."""
+        """Collect an empty docstring. Its fixtures are those of every docstring in the file."""
         if str(module_path) != self._path:
             return None
         import doctest
@@ -167,11 +168,10 @@ class _NamesPlugin(_OptionPlugin):
         return kind.from_parent(parent, path=module_path)
 
     def pytest_fixture_setup(self, fixturedef: Any) -> None:
-        """Note the fixture."""
         self.fixture = fixturedef.argname
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Run the fixtures. Then hide them from pytest, which would tear them down."""
+        """Run the fixtures. Then make pytest forget them, so that they are not torn down."""
         if self._item is not None:
             self.has_run = True
             try:
@@ -184,7 +184,7 @@ class _NamesPlugin(_OptionPlugin):
 
 
 def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
-    """Run pytest with one more plug-in. If it does not get far, add the reason to the plug-in's troubles."""
+    """Run pytest with one more plug-in. If pytest fails early, add the reason to the plug-in's troubles."""
     from importlib.util import find_spec
 
     import pytest
@@ -199,7 +199,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
             code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
         except BaseException as error:  # A conftest may raise anything, even SystemExit.
             plugin.troubles.append("".join(_describe(type(error), error)).strip())
-            # Pytest may not read the configuration of a folder around the project.
+            # Isolation may hide a configuration in a parent folder of the project.
             options = ("-c", os.devnull, "--confcutdir", folder) if isinstance(error, PermissionError) else ()
         else:
             options = _NO_ADDOPTS if code == _USAGE_ERROR else ()
@@ -210,7 +210,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
 
 
 class _Plugin(_OptionPlugin):
-    """A plug-in of pytest. It has only hooks that need no decorator, because pytest is not imported yet."""
+    """A pytest plug-in that reports each test. Its hooks need no decorators, because pytest is imported later."""
 
     def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
         self._tell = tell
@@ -219,13 +219,13 @@ class _Plugin(_OptionPlugin):
         self._outcome = self._explanation = self._message = self._bases = self._source = ""
         self._lacks = self._has_wider = False
         self._shared: set[str] = set()
-        """Places of functions that ran at import or in a wider fixture. Several tests may use their results."""
+        """Functions that ran during an import or a shared fixture. Several tests may use their results."""
         self.has_run = False
         self.collected = self.told = 0
         self.troubles: list[str] = []
 
     def pytest_sessionstart(self) -> None:
-        """Limit the work of Hypothesis. At this time, the conftest has already chosen its own profile."""
+        """Limit the work of Hypothesis, after the conftest has chosen its own profile."""
         self.observing.start()
         hypothesis: Any = sys.modules.get("hypothesis")
         if hypothesis is not None:
@@ -237,7 +237,7 @@ class _Plugin(_OptionPlugin):
             settings.load_profile("adacoder")
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Note a file that cannot be collected."""
+        """Record a file that cannot be collected."""
         if report.failed:
             self.troubles.append(f"{report.nodeid}: {_last_line(report.longreprtext)}")
 
@@ -247,17 +247,17 @@ class _Plugin(_OptionPlugin):
         self._shared.update(self.observing.stop()[1])
 
     def pytest_fixture_setup(self, fixturedef: Any) -> None:
-        """Note the setup of a fixture that several tests use."""
+        """Record whether a fixture is shared by several tests."""
         is_own = fixturedef.argname.startswith(("_xunit", "_unittest")) or self.observing.owns(fixturedef.func)
         self._has_wider = self._has_wider or (fixturedef.scope != "function" and is_own)
 
     def pytest_runtest_call(self) -> None:
-        """End the setup of a test."""
+        """End the observation of shared fixtures."""
         if self._has_wider:
             self._shared.update(self.observing.places())
 
     def pytest_runtest_logstart(self) -> None:
-        """Begin a test."""
+        """Start observing a test."""
         self.has_run = True
         self._has_wider = False
         self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
@@ -266,7 +266,7 @@ class _Plugin(_OptionPlugin):
         self._began = _clock()
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-        """Note the exception that ended a phase of a test."""
+        """Record the exception that a test raised."""
         if call.excinfo is None or self._message:
             return
         error = call.excinfo.value
@@ -275,9 +275,9 @@ class _Plugin(_OptionPlugin):
         self._source = _source(getattr(item, "function", None))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Note the outcome of a phase of a test. The phases are setup, call and teardown."""
+        """Record the outcome of a test's setup, call or teardown."""
         if report.failed and self._lacks:
-            self._outcome = "skipped"  # A plug-in is not installed.
+            self._outcome = "skipped"  # The plug-in with this fixture is not installed.
             if not any("fixture" in each for each in self.troubles):
                 self.troubles.append(f"{report.nodeid} was skipped: it needs a fixture that is not installed.")
         elif report.failed:
@@ -290,7 +290,7 @@ class _Plugin(_OptionPlugin):
             self._outcome = self._outcome or "passed"
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """End a test, and report it."""
+        """Stop observing a test, and report the result."""
         seconds = _clock() - self._began
         entered, places = self.observing.stop()
         failed = self._outcome == "failed"
@@ -304,7 +304,7 @@ class _Plugin(_OptionPlugin):
 def _with_unittest(
     names: Sequence[str], folder: str, tell: Callable[..., None], observes: _OfTarget | _OfProject, error: str
 ) -> list[str]:
-    """Run tests with unittest, because pytest cannot be imported. Return the troubles."""
+    """Run tests with unittest, because pytest cannot be imported. Return errors as messages."""
     import unittest
     from importlib import import_module
 
@@ -322,7 +322,7 @@ def _with_unittest(
         result.begins(path)
         try:
             found = unittest.defaultTestLoader.loadTestsFromModule(import_module(".".join(parts)))
-        except BaseException as problem:  # The import of a test file may raise anything.
+        except BaseException as problem:  # A test file may raise anything.
             result.troubles.append(f"{path}: {_described(problem)[0]}")
             continue
         result.loaded()
@@ -338,14 +338,14 @@ def _cases(suite: Any) -> list[Any]:
 
 
 def _own_name(case: Any) -> str:
-    """Return the name of a test as pytest has it after the path."""
+    """Return the name of a test as pytest writes it after the path."""
     return f"{type(case).__name__}::{getattr(case, '_testMethodName', '')}"
 
 
 class _OfUnittest:
-    """Reports the results of unittest's tests, as `_Plugin` does for pytest's tests.
+    """Reports results of unittest, as `_Plugin` does for pytest.
 
-    It is not a `unittest.TestResult`, because a module under test should not find unittest already imported.
+    It does not inherit from `unittest.TestResult`, because a module under test should not find unittest imported.
     """
 
     shouldStop = failfast = False  # noqa: N815  # unittest's names
@@ -358,29 +358,29 @@ class _OfUnittest:
         self._began = 0.0
         self._outcome, self._details = "", ("", "", "", "")
         self._shared: set[str] = set()
-        """Places of functions that ran at import or between two tests. Several tests may use their results."""
+        """Functions that ran during an import or between tests. Several tests may use their results."""
         self.troubles: list[str] = []
 
     def begins(self, path: str) -> None:
-        """Begin the import of a test file."""
+        """Start the import of a test file."""
         self._path = path
         self._shared.clear()
         self._observes.start()
 
     def loaded(self) -> None:
-        """End the import of the test file. What runs before a test, such as `setUpClass`, is shared as well."""
+        """End the import of the test file. Code before a test, such as `setUpClass`, counts as shared."""
         self._shared.update(self._observes.stop()[1])
         self._observes.start()
 
     def startTest(self, test: Any) -> None:  # noqa: N802  # unittest's name
-        """Begin a test."""
+        """Start observing a test."""
         self._shared.update(self._observes.stop()[1])
         self._outcome, self._details = "", ("", "", "", "")
         self._observes.start()
         self._began = _clock()
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
-        """End a test, and report it."""
+        """Stop observing a test, and report the result."""
         seconds = _clock() - self._began
         entered, places = self._observes.stop()
         name = f"{self._path}::{_own_name(test)}"
@@ -389,38 +389,38 @@ class _OfUnittest:
         self._observes.start()
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        """Note an exception in a test."""
+        """Record an exception."""
         self._failed(test, err)
 
     def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        """Note a failed assertion."""
+        """Record a failed assertion."""
         self._failed(test, err)
 
     def addSuccess(self, test: Any) -> None:  # noqa: N802
-        """Do nothing, because every other outcome is noted."""
+        """Do nothing, because a test without another outcome has passed."""
 
     def addDuration(self, test: Any, elapsed: float) -> None:  # noqa: N802
         """Do nothing, because `stopTest` measures the time."""
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
-        """Note a failure in a part of a test."""
+        """Record a failed subtest."""
         if err is not None:
             self._failed(test, err)
 
     def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
-        """Note that a test was skipped."""
+        """Record a skip."""
         self._outcome = "skipped"
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        """Note a failure that was expected."""
+        """Record an expected failure as a skip."""
         self._outcome = "skipped"
 
     def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
-        """Note that a test passed, although it is expected to fail."""
+        """Record a failure, because the test was expected to fail."""
         self._outcome, self._details = "failed", ("it passed, although it is expected to fail", "", "", "")
 
     def _failed(self, test: Any, err: Any) -> None:
-        if not hasattr(test, "_testMethodName"):  # The setup of a class or of the module failed.
+        if not hasattr(test, "_testMethodName"):  # The setup of a class or a module failed.
             self.troubles.append(f"{self._path}: {_described(err[1])[0]}")
             return
         if self._outcome != "failed":
@@ -431,7 +431,7 @@ class _OfUnittest:
 
 
 def _own_lines(trace: Any) -> Iterator[str]:
-    """Yield the lines of a traceback, without the code of unittest."""
+    """Yield the lines of a traceback, without those of unittest."""
     for line in format_tb(trace):
         if "__unittest" not in trace.tb_frame.f_globals:
             yield line
@@ -439,10 +439,10 @@ def _own_lines(trace: Any) -> Iterator[str]:
 
 
 def _described(error: BaseException) -> tuple[str, str]:
-    """Return the message of an exception, and its built-in classes, separated by spaces."""
+    """Return an exception's message, and the names of its built-in classes, separated by spaces."""
     try:
         message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
-    except BaseException:  # The exception's own `__str__` may do anything.
+    except BaseException:  # Its `__str__` may raise anything.
         message = f"{type(error).__name__}: <unprintable>"
     return message, " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
 
@@ -452,13 +452,11 @@ def _source(function: Any) -> str:
         import inspect
 
         return inspect.getsource(function)[:TEXT_LIMIT]
-    except (AttributeError, OSError, TypeError):  # It is not a test in Python, or its file has changed.
+    except (AttributeError, OSError, TypeError):  # The test is not Python code, or its file has changed.
         return ""
 
 
 class _OfTarget:
-    """Observes if a test runs the target."""
-
     def __init__(self, observer: observing.Observer) -> None:
         self._observer = observer
 
@@ -476,14 +474,16 @@ class _OfTarget:
         return ()
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return ENTERED, and no places."""
+        """Return whether the target ran, in the form of ENTERED (see `worker.py`), and no functions."""
         is_undisturbed = self._observer.is_undisturbed()
         self._observer.stop()
         return ("yes" if self._observer.entered else "no" if is_undisturbed else ""), ()
 
 
 class _OfProject:
-    """Observes which functions in a folder a test runs. Only unchanged code is observed in this way."""
+    """Observes which functions in a folder a test runs. Hostile code could disturb it, so it is only used for unchanged
+    code.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = join(realpath(folder), "")
@@ -500,7 +500,7 @@ class _OfProject:
             self._profiler = Profiler(subcalls=False, builtins=False)
             import threading
 
-            threading.setprofile(self._sees)  # The profiler observes only its own thread.
+            threading.setprofile(self._sees)  # The profiler observes only one thread, so observe the others.
             return
         free = (number for number in range(6) if self._monitoring.get_tool(number) is None)
         self._tool = next(free, None)
@@ -521,11 +521,11 @@ class _OfProject:
             self._monitoring.set_events(self._tool, self._monitoring.events.PY_START)
 
     def owns(self, function: object) -> bool:
-        """Return whether a function is in the folder."""
+        """Return whether a function is defined in the folder."""
         return bool(self._place(getattr(function, "__code__", None)))
 
     def places(self) -> Iterable[str]:
-        """Return the places of the functions that have run since `start`."""
+        """Return the line and path of each function that has run since `start`."""
         codes: list[object] = [*self._codes.values()]
         if self._profiler is not None:
             codes += [entry.code for entry in self._profiler.getstats()]
@@ -533,7 +533,7 @@ class _OfProject:
         return sorted(found)[:MOST_PLACES]
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return an empty ENTERED, and the places of the functions that ran."""
+        """Return the functions that ran. The first item is empty, because the target is not observed."""
         if self._profiler is not None:
             self._profiler.disable()
         elif self._monitoring is not None and self._tool is not None:
@@ -552,7 +552,7 @@ class _OfProject:
 
     def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
-            self._opened.add(join(self._folder, arguments[0]))  # Tests begin in this folder.
+            self._opened.add(join(self._folder, arguments[0]))  # Tests start in this folder.
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code
@@ -563,7 +563,7 @@ class _OfProject:
 
     def _place(self, code: Any) -> str:
         name = getattr(code, "co_name", "<")
-        if name.startswith("<"):  # a module, a lambda or a comprehension
+        if name.startswith("<"):  # Leave out modules, lambdas and comprehensions.
             return ""
         path = realpath(code.co_filename) if isabs(code.co_filename) else ""
         return f"{code.co_firstlineno}:{path}" if path.startswith(self._folder) else ""

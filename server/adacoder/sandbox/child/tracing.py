@@ -1,14 +1,12 @@
-"""Trace an example through the target, with the values of locals. This file runs in the *user's* interpreter, confined.
+"""Trace an example through the target, the function or class under test, with the values of local variables.
 
-This file uses only the standard library of Python 3.8 and later. `worker.py` loads it. The *target* is the function or
-class under test. The thread that runs the example gets a trace function, which traces only the target's code.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-To display a value, this file runs no code of the value's class, not even `__repr__`. Such code could print, change
-something or hang. `reprlib` would run such code, so it is not used.
+Displaying a value runs no code of the value's class, not even `__repr__`, because this code could print, change
+something or hang. `reprlib` would run it.
 
-Traced code can still detect tracing in four ways: by its frames' `f_trace`, by the contents of an earlier `locals()`
-(before Python 3.13), by objects that live until the next line, and by a recursion limit that is reached some calls
-earlier. So a trace never influences a verdict, and the observers in `observing.py` do not use traces.
+A candidate can notice a trace: from `f_trace` of its frames, from `locals()` (before Python 3.13), from objects that
+live a line longer, and from a lower recursion limit. So a trace never influences a verdict.
 """
 
 from __future__ import annotations
@@ -24,17 +22,17 @@ if TYPE_CHECKING:
     from types import CodeType, FrameType
     from typing import Any
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""Number of entries after which tracing stops. The rest of the example then runs at full speed."""
+"""Number of entries after which tracing stops, so that the rest of the example runs at full speed."""
 MOST_KEPT = 200
-"""Maximum number of entries that are sent. Half are from the beginning of the trace, and half from its end."""
+"""Maximum number of entries that are sent: the first half and the last half of a longer trace."""
 TRACE_LIMIT = 64_000
-"""Maximum length of all entries together. The first half and the last half of the entries may each use half of it."""
+"""Maximum total length of the sent entries. The first half and the last half of the entries get half of it each."""
 MOST_VALUES = 20
-"""Maximum number of names in an entry. Further names follow in the next entry."""
+"""Maximum number of names in an entry. More names follow in the next entry."""
 NAME_LIMIT = 100
 VALUE_LIMIT = 200
 """Maximum length of a displayed value."""
@@ -45,20 +43,20 @@ _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
 """Flags of code objects.
 
-If `_OPTIMIZED` is missing, as for a class body, the locals may be any mapping. `_COROUTINE` marks a coroutine. A
-coroutine passes on the values that an awaited object yields, so these values are not the coroutine's own results.
+Without `_OPTIMIZED`, the code is not a function, and its locals may be any mapping. `_COROUTINE` marks a coroutine.
+Values that it yields come from an awaited object, so they are not traced.
 """
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Names of instructions from which a StopIteration is a real exception. From others, it only ends an iteration."""
+"""Instructions from which StopIteration is an error. From other instructions, it only ends an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes that are created at run time. Attributes are read only from the storage of such classes."""
+"""Flag of classes that are created at run time. Only their attributes are displayed."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
 _SIMPLE = frozenset(map(id, (type(None), bool, float, complex, type(...), type(NotImplemented), range)))
-"""Ids of simple types. Ids are compared, because comparing the types themselves may run code of a metaclass."""
+"""Ids of simple types. Comparing the types themselves could run code of a metaclass."""
 _SHORT = 10**18
 _PLAIN: dict[Any, str] = {
     **dict.fromkeys((int, str, bytes, bytearray), ""),
@@ -71,11 +69,11 @@ _PLAIN: dict[Any, str] = {
 }
 """Built-in types whose contents are displayed, with their brackets."""
 _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime"), "Decimal": "_decimal"}
-"""Classes whose `repr` is safe, because it is written in C, with their modules."""
+"""Classes with a safe `repr`, written in C, and their modules."""
 
 
 class Tracer:
-    """The trace function of the thread that runs one example."""
+    """Traces the thread that runs an example, as a function for `sys.settrace`."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
         """`codes` is the target's code. `tell` is called once, with the fields of `traced` in `worker.py`."""
@@ -95,7 +93,7 @@ class Tracer:
         _settrace(self)  # type: ignore[arg-type]  # `__call__` returns another such function
 
     def stop(self, *, ended: bool = True) -> None:
-        """Stop tracing, and send the trace unless it was sent before."""
+        """Stop tracing, and send the trace if it was not sent yet."""
         tell, self._tell = self._tell, None
         if tell is None:
             return
@@ -105,7 +103,7 @@ class Tracer:
         tell("yes" if ended else "", str(left_out), str(len(self._first)), *self._first, *self._last)
 
     def __call__(self, frame: FrameType, _event: str, _: object) -> object:
-        """Handle the call of a function or the resumption of a generator. Return the trace function of its frame."""
+        """Return the trace function for a frame of the target, and None for other frames."""
         if id(frame.f_code) not in self._ids:
             return None
         known = frame.f_trace
@@ -115,7 +113,7 @@ class Tracer:
         return _Call(self, self._calls)
 
     def keep(self, entry: str) -> None:
-        """Record an entry, and drop older entries if there are too many."""
+        """Record an entry. Drop entries from the middle of a trace that is too long."""
         self._seen += 1
         if not self._last and len(self._first) < MOST_KEPT // 2 and len(entry) <= self._room[0]:
             self._first.append(entry)
@@ -130,7 +128,7 @@ class Tracer:
 
 
 class _Call:
-    """The trace function of one frame. It keeps no reference to the frame, so the frame can end as without tracing."""
+    """The trace function of one frame. It does not refer to the frame, so the frame can be freed as usual."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -147,7 +145,7 @@ class _Call:
         if event == "exception":
             is_end = issubclass(argument[0], (StopIteration, StopAsyncIteration))
             raised = "" if is_end and not operation.startswith(_CALLING) else shown(argument[1])
-            if raised and raised != self._raised:  # Otherwise clean-up code has only re-raised the exception.
+            if raised and raised != self._raised:  # Clean-up code may raise the same exception again.
                 self._keep(frame, "", raised)
                 self._raised = raised
             return self
@@ -160,7 +158,7 @@ class _Call:
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
         values: list[str] = []
         found: Any = frame.f_locals
-        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # Class bodies may use any mapping.
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # In a class body, it may be any mapping.
         for name, value in dict(found).items() if is_plain else ():
             if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
                 text = shown(value)
@@ -177,23 +175,23 @@ def _gettrace_of_others() -> Any:
 
 
 def shown(value: object) -> str:
-    """Return a text for a value, similar to `repr`. It is one line of at most VALUE_LIMIT characters."""
+    """Return a text like `repr` for a value, on one line of at most VALUE_LIMIT characters."""
     text = ""
     try:
         for part in _pieces(value, DEPTH_LIMIT):
             text += part.replace("\n", " ")
             if len(text) > VALUE_LIMIT:
                 return text[: VALUE_LIMIT - 1] + "…"
-    # Too little stack is left to continue. Python 3.8 may crash if this error is caught at this depth, so pass it on.
+    # Do not continue with so little stack, because Python 3.8 may crash.
     except RecursionError:
         raise
-    except (RuntimeError, MemoryError, ValueError):  # This happens, for example, if another thread changes the value.
+    except (RuntimeError, MemoryError, ValueError):  # Another thread may have changed the value, for example.
         text = text[: VALUE_LIMIT - 1] + "…"
     return text
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """Return the pieces of the text for a value. Most values are simple, and have only one piece."""
+    """Return the parts of the text for a value. A simple value has only one part."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -201,7 +199,7 @@ def _pieces(value: Any, depth: int) -> Iterable[str]:
 
 
 def _parts(value: Any, depth: int) -> Iterator[str]:
-    """Yield the pieces of the text for any value. Call only methods of built-in types."""
+    """Yield the parts of the text for any value. Call only methods of built-in types."""
     kind = type(value)
     name = str.__getitem__(_name_of_class(kind), slice(NAME_LIMIT))
     base: Any = next((each for each in _PLAIN if issubclass(kind, each)), None)
@@ -224,7 +222,7 @@ def _parts(value: Any, depth: int) -> Iterator[str]:
 
 
 def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
-    """Yield the pieces of the text for a value of a built-in type `base`, or of a subclass of `base`."""
+    """Yield the parts of the text for a value of the built-in type `base` or of a subclass."""
     if base is int:
         bits = int.bit_length(value)
         yield int.__repr__(value) if bits < 4 * VALUE_LIMIT else f"<int of {bits} bits>"
@@ -242,7 +240,7 @@ def _parts_of_plain(value: Any, base: Any, depth: int) -> Iterator[str]:
 
 
 def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
-    """Yield the pieces of each attribute of an object. The attributes are read directly from slots and `__dict__`."""
+    """Yield the parts of the text for each attribute, reading slots and `__dict__` directly."""
     found: list[tuple[object, object]] = []
     for base in [each for each in reversed(_mro(type(value))) if _flags(each) & _OF_PYTHON]:
         for name, each in _class_dict(base).items():
@@ -259,7 +257,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
 
 
 def _listed(brackets: Sequence[str], items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the pieces of several values, with commas between the values and brackets around them."""
+    """Yield the parts of the text for several values, with brackets and commas."""
     separator = brackets[0]
     for item in items:
         yield separator

@@ -1,8 +1,9 @@
 """Import a module with a candidate in place, and run its examples.
 
-This file runs in the *user's* interpreter, confined. It uses only the standard library of Python 3.8 and later. It runs
-in a process that `template.py` forked for one evaluation. It judges nothing. It answers with the output, value or
-exception of an example, and the server compares them with the wanted output.
+This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
+
+It runs in a process that `template.py` forked for one evaluation. It only reports outputs, values and exceptions. The
+server compares them with the wanted outputs.
 
 A message is a list of texts, each after its length. Commands and answers take turns on the descriptor CHANNEL:
 
@@ -29,45 +30,41 @@ A message is a list of texts, each after its length. Commands and answers take t
 
 The fields are:
 
-* NONCE is a new random text in each command, and the answer repeats it.
-* SECONDS is the processor time that the evaluation may use.
-* QUALNAME, FIRST and LAST are the name and the lines of the target: the function or class of the candidate.
-* SUSPECTS are names in the candidate that may be undefined, separated by spaces. MISSING are the suspects that are
-  undefined.
-* DOCUMENT is the file of the examples, and WORKSPACE its folder, if fixtures of pytest add names to the examples. Both
-  are empty otherwise.
+* NONCE is a new random text in each command. The answer repeats it.
+* SECONDS is the limit of processor time.
+* QUALNAME, FIRST and LAST are the name and the lines of the target, the candidate's function or class.
+* SUSPECTS are names in the candidate that may be undefined. MISSING are those that are. Both are separated by spaces.
+* DOCUMENT is the file of the examples, and WORKSPACE its folder. Both are empty if no fixtures of pytest are needed.
 * STATEMENTS are the lines where statements begin, separated by spaces.
-* LINE is a line of TEXT, counted from 1. For an exception, LINE is the innermost line of the candidate that the
-  exception passed through, or 0 if there is none.
-* MESSAGE is the text of `traceback.format_exception_only`. BASES are the built-in classes of the exception, separated
-  by spaces.
-* ORIGIN is `example` if a line of the example itself raised the exception, and `syntax` if the example does not
-  compile. In `failed`, it names the fixture that raised the exception. Otherwise it is empty.
-* CAUSE is the MESSAGE of the OSError from which the exception was raised. CAUSE is empty if there is none.
+* LINE is a line of TEXT, counted from 1. For an exception, it is the innermost line of the candidate in the traceback,
+  or 0.
+* MESSAGE is the text of `traceback.format_exception_only`. BASES are the exception's built-in classes, separated by
+  spaces.
+* ORIGIN is `example` if a line of the example raised the exception, `syntax` if the example does not compile, and the
+  name of the fixture in `failed`. Otherwise it is empty.
+* CAUSE is the MESSAGE of an OSError that led to the exception. It may be empty.
 * PRINTED is the text written to standard output, including values that statements display.
-* SHOWN is the line that displays the value of an expression. SHOWN is empty for None.
-* FORM is `value` if the value will be compared, `block` if SOURCE is a block of statements that shows only what it
-  prints, else empty.
-* CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy. Both are empty unless FORM is
-  `value`. PLAIN is also empty if there is no such copy.
-* RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. An import
-  of another package is not observed, so RAN is then `no`.
-* INSTEAD names the function that ran instead of the target, if the names in the example show it.
-* LINES are line numbers of the target's code, separated by spaces. BRANCHES are the jumps from a test's line to another
-  line, such as `3>4`. Both are empty if BY_LINE is empty. In `loaded`, they are all lines and branches. In answers to
-  `run`, they are only the lines and branches that the example took, and in `finished`, that any test took.
-* KIND is `functions` if all functions of the project are observed, else `target` or `explained`. With `target`, pytest
-  does not explain failed assertions, because it would have to rewrite the test files first. Each NAME is a test, or a
-  file with tests.
-* OUTCOME is `passed`, `failed`, `skipped`, or empty. ENTERED says if the test ran the target, as RAN does. If the test
-  failed, MESSAGE and BASES describe its exception, EXPLANATION is pytest's text, and SOURCE is the test's source.
-* Each PLACE is the line and the path of a function that the test ran, such as `12:/home/me/a.py`.
-* Each line of TROUBLES is the error of a file, or of the whole run. With KIND `functions`, each FILE is a file of the
-  project that the tests imported or opened.
+* SHOWN is the displayed value of an expression. It is empty for None.
+* FORM is `value` if the value will be compared, and `block` if SOURCE shows only what it prints. Otherwise it is empty.
+* CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy if there is one. Both are empty
+  unless FORM is `value`.
+* RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. It is
+  `no` for the import of another package, which is not observed.
+* INSTEAD names the function that ran instead of the target, if this is known.
+* LINES are lines of the target, separated by spaces. BRANCHES are jumps from the line of a test to another line, such
+  as `3>4`. `loaded` has all of them, `run` those of the example, and `finished` those of all tests. They are empty if
+  BY_LINE is empty.
+* KIND is `functions` to observe all functions of the project, else `target` or `explained`. With `target`, pytest does
+  not explain failed assertions, because it would first rewrite the test files. Each NAME is a test or a test file.
+* OUTCOME is `passed`, `failed`, `skipped`, or empty. ENTERED says whether the test ran the target, as RAN does.
+  MESSAGE, BASES, EXPLANATION (pytest's text) and SOURCE (the test's) describe a failure.
+* PLACE is the line and the path of a function that the test ran, such as `12:/home/me/a.py`.
+* TROUBLES are errors of files or of the whole run, one a line. With KIND `functions`, FILE is a file of the project
+  that the tests imported or opened.
 * ENDED is `yes` if the example was traced to its end.
-* LEFT_OUT is the number of entries that were not sent. KEPT is the number of EXECUTED before the entries left out.
-* Each EXECUTED is an entry with these lines of text: the numbers of the call and of the line, separated by a space; the
-  returned or yielded value; the raised exception; then `name=value` for each local.
+* LEFT_OUT is the number of entries that were not sent. KEPT is the number of EXECUTED before them.
+* EXECUTED is an entry of the trace, with these lines: the numbers of the call and of the line, separated by a space;
+  the returned or yielded value; the raised exception; then `name=value` for each local variable.
 """
 
 from __future__ import annotations
@@ -99,7 +96,9 @@ if TYPE_CHECKING:
 else:
 
     def _beside(name):
-        """Load a module next to this file. Keep it out of `sys.modules`, where the user may need the same name."""
+        """Load a module next to this file, without an entry in `sys.modules`. The user's modules may have the same
+        names.
+        """
         module = type(sys)(name)
         SourceFileLoader(name, join(dirname(realpath(__file__)), name + ".py")).exec_module(module)
         return module
@@ -108,10 +107,10 @@ else:
     flow, observing = _beside("flow"), _beside("observing")
     state, testing, tracing = _beside("state"), _beside("testing"), _beside("tracing")
 
-# This file has a private copy of the built-ins, so a candidate that changes the real ones does not affect this file.
+# Use a copy of the built-ins, because a candidate may change the real ones.
 globals()["__builtins__"] = dict(vars(builtins))
 
-# These functions are bound before a candidate runs. So a candidate that patches them breaks only itself.
+# Bind these functions before a candidate runs, because the candidate may replace them.
 _read = os.read
 _write = os.write
 _exit = os._exit
@@ -120,7 +119,7 @@ _chmod = os.chmod
 _settrace = sys.settrace
 _setprofile = sys.setprofile
 _TOP_LEVEL_AWAIT = 0x2000
-"""Flag of the compiler that allows `await` outside functions, as `ast.PyCF_ALLOW_TOP_LEVEL_AWAIT`."""
+"""The compiler flag `ast.PyCF_ALLOW_TOP_LEVEL_AWAIT`, which allows `await` outside of functions."""
 _COROUTINE = 0x80
 _getrecursionlimit = sys.getrecursionlimit
 _setrecursionlimit = sys.setrecursionlimit
@@ -131,13 +130,13 @@ _name_of_class = type.__dict__["__name__"].__get__
 CHANNEL = 3
 
 OUTPUT_LIMIT = 1 << 20
-"""Maximum number of characters of output that are kept for one example. The rest is dropped."""
+"""Maximum number of characters of an example's output. The rest is dropped."""
 PLAIN_LIMIT = 20_000
-"""Maximum number of characters, digits and items in a value that is compared by value."""
+"""Maximum number of characters, digits and items in a value to compare."""
 PLAIN_DEPTH = 50
-"""Maximum nesting of brackets in a value that is compared by value."""
+"""Maximum nesting of brackets in a value to compare."""
 CAUSES = 10
-"""Maximum number of exceptions from which one exception was raised."""
+"""Maximum number of causes of an exception that are searched for an OSError."""
 _MOST_UNSENT = 1 << 16
 """Maximum number of bytes that wait to be sent."""
 OUT_OF_MEMORY = 77
@@ -148,7 +147,7 @@ OUT_OF_MEMORY = 77
 
 
 def pack(texts: Sequence[str]) -> bytes:
-    """Encode a message: its size, and then each text after the text's size. A size has 4 bytes, little-endian."""
+    """Encode a message: its size, then each text after its size. Sizes have 4 bytes, little-endian."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     body = b"".join([len(item).to_bytes(4, "little") + item for item in encoded])
     return len(body).to_bytes(4, "little") + body
@@ -180,9 +179,9 @@ _incoming.register(CHANNEL, select.POLLIN)
 
 
 def send(*texts: str, later: bool = False) -> None:
-    """Write a message to the server. If it may be written `later`, write it together with the next messages.
+    """Write a message to the server. A message that may be written `later` is written together with the next ones.
 
-    This saves the server many wake-ups, if it has asked several questions ahead.
+    This saves the server many wake-ups if it has sent several commands ahead.
     """
     _unsent.append(pack(texts))
     if not later or sum(map(len, _unsent)) > _MOST_UNSENT:
@@ -197,8 +196,8 @@ def _write_all() -> None:
 
 
 def receive() -> list[str]:
-    """Receive the server's next message. The process exits if the server has closed the connection."""
-    if _unsent and not _incoming.poll(0):  # The server waits for an answer.
+    """Receive the server's next message. Exit if the server has closed the connection."""
+    if _unsent and not _incoming.poll(0):  # The server waits for these answers.
         _write_all()
     return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
@@ -218,14 +217,14 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Return True if a dotted name leads from a module's globals to a value. Call no descriptor."""
+    """Return True if the dotted name is defined in a module. Run no code of its objects."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
     owner = module[first]
     for name in rest:
         if not isinstance(owner, type):
-            return True  # A decorator replaced the class, so only the examples can show the rest.
+            return True  # A decorator replaced the class, so its attributes are unknown.
         if name.startswith("__") and not name.endswith("__"):
             name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names in this way.
         if name not in vars(owner):
@@ -242,13 +241,11 @@ class NotPlainError(Exception):
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Return a plain copy of a value. It has only the types of literals.
+    """Return a copy of a value that has only the types of literals. For example, a Counter becomes a dict.
 
-    A value of a subclass becomes a value of the built-in type: a Counter becomes a dict, and a named tuple becomes a
-    tuple. This function calls only methods of the built-in types. So a value's own `__repr__`, its `__eq__` and a fake
-    `__class__` have no effect.
+    Only methods of built-in types are called. So the value's own `__repr__`, `__eq__` and `__class__` have no effect.
 
-    `room` is a list with one item, the size that may still be copied. The size is counted as in PLAIN_LIMIT.
+    `room` is a list of one number, the size that may still be copied, as in PLAIN_LIMIT.
 
     Raises:
         NotPlainError: the value has another type, or is too large.
@@ -277,7 +274,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        # If the copy is smaller, different items have become equal items. So the value has no plain copy.
+        # Reject a set in which different items have equal copies.
         room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
@@ -290,7 +287,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
 
 
 def _is(value: object, kind: type[T]) -> TypeGuard[T]:
-    """Do the same as `isinstance`, but ignore a fake `__class__` of the value."""
+    """Work like `isinstance`, but ignore a fake `__class__`."""
     return issubclass(type(value), kind)
 
 
@@ -298,7 +295,7 @@ def _is(value: object, kind: type[T]) -> TypeGuard[T]:
 
 
 class CapturedOutput(io.StringIO):
-    """The standard output of one example. It keeps at most `OUTPUT_LIMIT` characters."""
+    """The output of an example, limited to `OUTPUT_LIMIT` characters."""
 
     _room = OUTPUT_LIMIT
 
@@ -310,12 +307,12 @@ class CapturedOutput(io.StringIO):
 
 
 class ModuleUnderTest:
-    """The module under test."""
+    """Imports the module under test, and runs examples in it."""
 
     answers_later = False
-    """True if the answers about a docstring may be sent together."""
+    """True if several answers may be sent together."""
     keeps_displayhook = False
-    """True if an example that does not run the target may replace `sys.displayhook` for later examples."""
+    """True if an example may replace `sys.displayhook` for later examples. It must not run the target."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
@@ -342,7 +339,7 @@ class ModuleUnderTest:
         sys.argv = [self._path]
 
     def load(self) -> list[str]:
-        """Import the module. Return the answer to `load` without its second field, the nonce."""
+        """Import the module. Return the answer to `load` without the nonce."""
         try:
             code, text, left_out = compiling.compile_around(
                 self._text, self._path, self._first, self._last, self._starts
@@ -359,11 +356,11 @@ class ModuleUnderTest:
         _modules.pop(self._name, None)  # A module of the standard library may have the same name.
         notes = [str(line) for line in left_out]
         raised = None
-        gc.freeze()  # From now on, the collector ignores AdaCoder's own objects.
+        gc.freeze()  # Make the collector ignore AdaCoder's own objects.
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
-        except BaseException as error:  # The module may raise anything, even SystemExit. The server reports it.
+        except BaseException as error:  # A module may raise anything, even SystemExit.
             raised = error
         self._recursion_limit = _getrecursionlimit()
         regain()
@@ -372,12 +369,12 @@ class ModuleUnderTest:
         return self.begin(dict(namespace), notes)
 
     def observe(self, codes: Mapping[str, Sequence[CodeType]]) -> None:
-        """Prepare to observe the target. `codes` is the module's compiled code, by name."""
+        """Prepare to observe the target. `codes` are the module's code objects by name."""
         own = observing.code_of(codes, self._qualname, self._first, self._last)
         self._observer = observing.observer(own, by_line=self._by_line)
 
     def begin(self, namespace: dict[str, object], notes: list[str]) -> list[str]:
-        """Prepare to run examples in an imported module. Return the answer to `load` without the nonce.
+        """Prepare to run examples. Return the answer to `load` without the nonce.
 
         `namespace` is a copy of the module's globals. `notes` are the lines of statements that were left out.
         """
@@ -400,7 +397,7 @@ class ModuleUnderTest:
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
     def names_of_fixtures(self) -> dict[str, object]:
-        """Return the names that fixtures of pytest add to the examples."""
+        """Return the names that pytest's fixtures add to the examples."""
         if not self._document:
             return {}
         output = sys.stdout, sys.stderr
@@ -428,7 +425,7 @@ class ModuleUnderTest:
     def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
         """Run one example as `doctest` does. Return the answer to `run` without the nonce.
 
-        If `tell` is given, trace the example, and call `tell` with the trace.
+        If `tell` is given, call it with a trace of the example.
         """
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
@@ -439,7 +436,7 @@ class ModuleUnderTest:
         _setrecursionlimit(self._recursion_limit)
         self._flow.begins()
         observer.forget()
-        # Before Python 3.12, it is slow to observe the import of a large package.
+        # Before Python 3.12, observation slows down the import of a large package.
         is_observed = self._by_line or not flow.imports_others(source, self._name)
         if is_observed:
             observer.start()
@@ -449,7 +446,7 @@ class ModuleUnderTest:
             if tracer:
                 tracer.start()
             shown, plain_copy, class_name = self._execute(code, binds, output, form)
-        except BaseException as error:  # The example may raise anything, even SystemExit. The server judges it.
+        except BaseException as error:  # An example may raise anything, even SystemExit.
             raised = error
         if tracer:
             tracer.stop()
@@ -460,7 +457,7 @@ class ModuleUnderTest:
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
-            observer.start()  # Code of the target may run while the exception is described.
+            observer.start()  # Observe the target again, because describing the exception may run it.
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
@@ -468,7 +465,7 @@ class ModuleUnderTest:
         return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
     def test(self, tell: Callable[..., None], folder: str, kind: str, *names: str) -> list[str]:
-        """Run tests of the project, and call `tell` with each result. Return the answer to `test` without the nonce."""
+        """Run the project's tests, and call `tell` with each result. Return the answer to `test` without the nonce."""
         sys.stdout = sys.stderr = CapturedOutput()
         _setrecursionlimit(self._recursion_limit)
         observer = None if kind == "functions" else self._observer
@@ -478,7 +475,7 @@ class ModuleUnderTest:
         return ["finished", troubles, *_reached(self._observer.lines, self._observer.branches), *files]
 
     def _compiled(self, source: str, name: str, form: str) -> tuple[CodeType, bool]:
-        """Compile an example. Return its code, and False if it is an expression whose value is shown, else True."""
+        """Compile an example. Return its code, and False for an expression whose value is shown, else True."""
         mode = "exec" if form == "block" else "single"
         try:
             return _code(source, name, mode, self._flags)
@@ -488,7 +485,7 @@ class ModuleUnderTest:
         return _code(source, name, mode, self._flags | _TOP_LEVEL_AWAIT)
 
     def _result(self, code: CodeType) -> object:
-        """Run the code of an example and return its value. All coroutines of a docstring run in one event loop."""
+        """Run an example's code and return its value. All coroutines of a docstring share an event loop."""
         result: Any = eval(code, self._globals)  # noqa: S307  # running the example is the purpose
         if not code.co_flags & _COROUTINE:
             return result
@@ -497,10 +494,10 @@ class ModuleUnderTest:
         return self._loop.run_until_complete(result)
 
     def _execute(self, code: CodeType, is_statement: bool, output: CapturedOutput, form: str) -> tuple[str, str, str]:
-        """Run the code of an example. Return SHOWN, PLAIN and CLASS."""
+        """Run an example's code. Return SHOWN, PLAIN and CLASS."""
 
         def shown(value: object) -> str:
-            """Return the line that the original `sys.displayhook` would display for a value."""
+            """Return the line that `sys.displayhook` would write for a value."""
             if value is None:
                 return ""
             builtins._ = None  # type: ignore[attr-defined]  # The interactive interpreter does this as well.
@@ -534,7 +531,7 @@ class ModuleUnderTest:
     def _evidence(
         self, source: str, code: CodeType | None, is_undisturbed: bool, *, shows: bool, binds: bool
     ) -> list[str]:
-        """Return RAN, INSTEAD, LINES and BRANCHES for the example that has just run."""
+        """Return RAN, INSTEAD, LINES and BRANCHES for the last example."""
         observer = self._observer
         entered, reached = observer.entered, ["", ""]
         if self._by_line:
@@ -550,17 +547,17 @@ class ModuleUnderTest:
         return ["" if "` is a " in instead else "no", instead, *reached]
 
     def _description(self, error: BaseException, example: str) -> list[str]:
-        """Return MESSAGE, BASES, LINE, ORIGIN and CAUSE for an exception, and drop the exception's traceback."""
+        """Return MESSAGE, BASES, LINE, ORIGIN and CAUSE for an exception, and drop its traceback."""
         line, innermost = self._trace(error.__traceback__)
         error.__traceback__ = None  # The traceback's frames may hold all available memory.
         cause = ""
         try:
             parts = _describe(type(error), error)
-            if isinstance(error, SyntaxError):  # `doctest` does not compare the lines that show the code.
+            if isinstance(error, SyntaxError):  # Drop the lines with the code, because `doctest` ignores them.
                 parts = parts[next(i for i, part in enumerate(parts) if not part.startswith(" ")) :]
             message = "".join(parts)[:OUTPUT_LIMIT]
             cause = _cause(error)
-        except BaseException:  # The exception's own `__str__` may do anything.
+        except BaseException:  # The exception's `__str__` may raise anything.
             message = f"{type(error).__name__}: <unprintable>\n"
         bases = [base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins"]
         origin = ""
@@ -571,7 +568,7 @@ class ModuleUnderTest:
         return [message, " ".join(bases), str(line), origin, cause]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
-        """Return the innermost line of the candidate in a traceback, and the file of the innermost frame."""
+        """Return the candidate's innermost line in a traceback, and the file of the innermost frame."""
         line, file = 0, ""
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -582,7 +579,7 @@ class ModuleUnderTest:
 
 
 def _cause(error: BaseException) -> str:
-    """Return the description of the OSError from which an exception was raised; else an empty text."""
+    """Return the message of the OSError that led to an exception, or an empty text."""
     for _ in range(CAUSES):
         found = error.__cause__ or error.__context__
         if found is None:
@@ -594,7 +591,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool]:
-    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled`."""
+    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled` does."""
     if mode == "single":
         try:
             return compile(source, name, "eval", flags, True), False
@@ -604,19 +601,18 @@ def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool
 
 
 def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> list[str]:
-    """Return LINES and BRANCHES for an answer."""
     return [" ".join(map(str, sorted(lines))), " ".join([f"{line}>{to}" for line, to in sorted(branches)])]
 
 
 def regain() -> None:
-    """Undo changes to the interpreter that a candidate may have made and that would affect this file."""
+    """Undo changes by a candidate that would affect this file: trace functions and the recursion limit."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Answer commands for one module, from its `load` to the end. `module_of` makes the module from `load`'s fields."""
+    """Answer the commands for one module, starting with `load`. `module_of` makes the module from `load`'s fields."""
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -640,16 +636,16 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. A limit that is already lower stays as it is."""
+    """Lower a limit of this process for good. If the limit is already lower, keep it."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))
 
 
 def empty(folder: str) -> bool:
-    """Remove everything in a folder that hostile code may have filled. Return True if the folder is then empty.
+    """Remove everything in a folder, which hostile code may have filled. Return True if the folder is now empty.
 
-    Do not follow links. Move deep folders up before emptying them, so that no path gets too long.
+    Links are not followed. Deep folders are moved up first, so that no path gets too long.
     """
     pending = [folder]
     moved = 0

@@ -1,7 +1,6 @@
-"""Choose the project's Python.
+"""Choose the project's Python without running any program.
 
-AdaCoder runs no program to choose it. If a `python3` is a wrapper script, AdaCoder finds the Python behind the script,
-or skips the script. `interpreter` decides which files of the chosen Python a confined process may see.
+If a `python3` is a wrapper script, as pyenv has, AdaCoder finds the Python behind it or skips it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _SETTING = Named("interpreter")
 _ENVIRONMENTS = (".venv", "venv")
 _VERSION = re.compile(r"(?!\.)[\w.+-]+")
-"""Matches the name of a pyenv version, but no path. A project's `.python-version` may be hostile and contain a path."""
+"""Matches the name of a pyenv version, but no path. A hostile project could name a path in its `.python-version`."""
 _MOST_BYTES = 1 << 12
 _OWN = (
     "it is AdaCoder's own, because the project has no .venv, no environment is activated, and PATH has no other python3"
@@ -36,21 +35,21 @@ class Choice:
     """A Python, and the reason why it was chosen."""
 
     path: Path
-    """The absolute path. Links are kept, because Python recognises a virtual environment by the link inside it."""
+    """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     why: str
     """The reason, as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """A sentence about each Python that has a higher priority but cannot be used."""
+    """Messages about Pythons that were preferred but cannot be used."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
-    """Choose the Python for files in folder `near` of `workspace`.
+    """Choose the Python for files in the folder `near` of `workspace`.
 
-    The order of priority is: the setting, the nearest `.venv` (or `venv`) from `near` up to `workspace`, the activated
-    environment, the `python3` on PATH, and the Python that runs AdaCoder.
+    The order of preference is: `setting`; the nearest `.venv` (or `venv`) between `near` and `workspace`; the activated
+    environment; the `python3` on PATH; the Python that runs AdaCoder.
 
     Raises:
-        SandboxError: there is no Python at the place that the setting or the project names.
+        SandboxError: the path in the setting or the project's environment has no Python.
     """
     if setting is not None:
         return Choice(look_up(str(setting), workspace), "it was chosen by name")
@@ -66,9 +65,7 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
 
 
 def look_up(name: str, folder: Path) -> Path:
-    """Return the absolute path of the interpreter that a user named.
-
-    The name is a command on PATH, or a path relative to `folder`.
+    """Return the absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
 
     Raises:
         SandboxError: there is no such interpreter.
@@ -90,7 +87,6 @@ def _must_be_interpreter(path: Path, shown: str, remedy: str) -> None:
 
 
 def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
-    """Yield the virtual environments from `near` up to `workspace`, nearest first."""
     inside = near.is_relative_to(workspace)
     folders = [f for f in (near, *near.parents) if f.is_relative_to(workspace)] if inside else [near, workspace]
     for folder in folders:
@@ -100,9 +96,9 @@ def _of_project(near: Path, workspace: Path) -> Iterator[Path]:
 
 
 def _activated(passed_over: list[str]) -> tuple[Path, str] | None:
-    """Return the Python of the activated environment, and the reason for the choice. None if no environment is active.
+    """Return the Python of the activated environment and the reason for the choice, or None.
 
-    Conda's base environment does not count. It is always active, so the user may not have chosen it.
+    Conda's base environment does not count, because it is always active.
     """
     for variable, is_one in (("VIRTUAL_ENV", is_environment), ("CONDA_PREFIX", _is_of_conda)):
         named = os.environ.get(variable)
@@ -128,8 +124,8 @@ def _is_base(prefix: Path) -> bool:
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
     """Return the first `python3` on PATH that is an interpreter, and the reason for the choice.
 
-    Return None if PATH has none, or if the first is AdaCoder's own. Relative folders in PATH are skipped, because they
-    depend on the current folder.
+    Return None if there is none, or if it is AdaCoder's own. Relative folders in PATH are skipped, because their
+    meaning depends on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):
@@ -151,7 +147,7 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """Return the version that pyenv would choose for files in `near`, and the variable or file that sets it."""
+    """Return the version that pyenv would choose for files in `near`, and the variable or file that says so."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]
@@ -163,10 +159,7 @@ def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
 
 
 def _in_pyenv(root: Path, version: str) -> Path | None:
-    """Return the Python of a pyenv version, or of the newest version that starts with `version`.
-
-    Return None if no such version is installed.
-    """
+    """Return the Python of a pyenv version, or None. A version such as 3.12 means the newest 3.12.x."""
     if not _VERSION.fullmatch(version):
         return None
     folders = sorted((root / "versions").glob(f"{version}.*"), key=_numbers, reverse=True)
@@ -179,14 +172,13 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _is_interpreter(path: Path) -> bool:
-    """Return whether a path leads to a Python in the `bin` folder of an environment or installation."""
     if not _is_program(path) or _is_script(path):
         return False
     return is_environment(path.parent.parent) or is_installation(real(path).parent.parent)
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether `path` is the Python that runs AdaCoder, or belongs to the same environment."""
+    """Return whether `path` is the Python that runs AdaCoder, or is in the same environment."""
     prefix = path.parent.parent
     of = prefix if is_environment(prefix) else real(path).parent.parent
     return real(of) == real(Path(sys.prefix))

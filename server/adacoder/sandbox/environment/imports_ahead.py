@@ -1,10 +1,10 @@
 """Find the installed modules that a module is sure to import.
 
-A *template* is the process from which evaluations are forked. It imports these modules *ahead*, so that the evaluations
-start faster.
+A *template*, the process from which evaluations are forked, imports these modules *ahead*. This makes evaluations start
+faster.
 
-Only statements that run at every import of the module count. If the module imports other modules of the project, their
-imports count as well. A template never imports the project's own modules ahead, because they may change.
+Only statements that run at every import count. The imports of the project's other modules count as well, but these
+modules themselves are never imported ahead, because they may change.
 """
 
 from __future__ import annotations
@@ -29,26 +29,24 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Seconds after which the imports of the project's other modules are read again.
-
-A stale result does no harm. The template may import a module that is no longer needed, and the evaluation imports a new
-module itself.
+"""Seconds after which the imports of the project's other modules are read again. An outdated result is harmless,
+because an evaluation imports whatever the template has not imported.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
-"""Matches code that may change which module an import finds, or what the import does."""
+"""Matches code that may change the effect of imports."""
 _MOST_FILES = 100
 _MOST_PARTS = 50
 """Maximum number of parts of a dotted name."""
 _MOST_BYTES = 1 << 20
-"""Maximum number of bytes of a file. `_MOST_FILES` is the maximum number of files."""
+"""Maximum size of a file in bytes. `_MOST_FILES` is the maximum number of files."""
 _MOST_KEPT = 64
 """Maximum number of modules in the cache."""
 _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Imports that every template makes. These modules are common and small, and have no visible submodules."""
+"""Imports that every template makes. They are common and small."""
 
 PYTEST = """
 import pytest, _pytest.config, importlib.metadata
@@ -61,39 +59,39 @@ for _ in importlib.metadata.distributions():
             if "hypothesis" in _.value:
                 import hypothesis
 """
-"""Imports pytest with its installed plug-ins except our own, for programs that run tests."""
+"""Imports pytest with its installed plug-ins, except AdaCoder's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Modules that a template may import, and modules that it may not import."""
+    """The imports of a template, and the project's modules that it must not import."""
 
     statements: tuple[str, ...] = _COMMON
-    """Import statements, in order."""
+    """Import statements, in the order in which they run."""
     own: tuple[str, ...] = ()
     """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's other files that run with the module. A template may compile these files, but not import them."""
+    """The project's files that run with the module. A template may compile these files ahead, but not import them."""
 
 
 NOTHING_AHEAD = Ahead(())
-"""For a template that imports nothing."""
+"""Value for a template that imports nothing ahead."""
 
 
 class ImportsAhead:
-    """Finds the imports for the programs of a workspace.
+    """Finds the imports ahead for the programs of a workspace.
 
-    The candidate in a program does not change the result, so one template serves all candidates of a function.
+    The result does not depend on the candidate in a program, so one template serves all candidates of a function.
     """
 
     def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
         self._recheck_seconds = recheck_seconds
         self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
-        """Cache by file. Each value has the text around the candidate, the time of the search, and the result."""
+        """Cache by file: the text around the candidate, the time of the search, and the result."""
 
     async def of(self, program: Program) -> Ahead:
-        """Return the imports for the program. If the files were read a moment ago, do not read them again."""
+        """Return the imports for the program. A recent result is reused."""
         module, text = program.module, program.text
         begin, end = line_start(text, program.first_line - 1), line_start(text, program.last_line)
         around = text[:begin], "" if end is None else text[end:], module
@@ -128,7 +126,7 @@ def _ahead(text: str, path: Path, name: str, root: Path, workspace: Path) -> Ahe
             return Ahead(own=tuple(sorted(own)), files=tuple(seen)[1:])
         for each in imports:
             if not each.level and each.module.partition(".")[0] not in own:
-                if f"import {each.module}" not in _COMMON:  # Such a module is already imported.
+                if f"import {each.module}" not in _COMMON:  # Skip imports that every template makes.
                     found[each.source] = None
                 continue
             files = [file for file in _files(each, path, (root, workspace)) if file not in seen]
@@ -142,15 +140,15 @@ class _Import:
     source: str
     module: str
     names: tuple[str, ...]
-    """Names imported from the module. Some may be submodules."""
+    """Names in a `from` import. They may be submodules."""
     level: int
 
 
 @lru_cache(maxsize=256)
 def _imports(text: str) -> tuple[_Import, ...] | None:
-    """Return the import statements that run at every import of a module.
+    """Return the imports that run whenever a module with this text is imported.
 
-    Return None if the text has code that may change them.
+    Return None if other code in the text may change them.
     """
     if _UNPREDICTABLE.search(text):
         return None
@@ -177,7 +175,7 @@ def _imports_of(statement: str) -> Iterator[_Import]:
 
 
 def _files(statement: _Import, path: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the project's files that an import statement in the file `path` runs."""
+    """Yield the project's files that run because of an import statement in the file `path`."""
     bases = [path.parents[statement.level - 1]] if 0 < statement.level <= len(path.parents) else roots
     parts = statement.module.split(".") if statement.module else []
     for base in bases if len(parts) <= _MOST_PARTS else ():
@@ -194,7 +192,6 @@ def _module_at(place: Path) -> Iterator[Path]:
 
 
 def _modules_in(folder: Path) -> Iterator[str]:
-    """Yield the importable names of the modules and packages in a folder."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

@@ -1,8 +1,7 @@
-"""Describe the user's interpreter and the files that it needs to start. This module does not run the interpreter.
+"""Describe the user's interpreter, and the files that it needs to start, without running it.
 
-All input may be hostile, because an environment can be part of a repository. So this module reads only regular files,
-and only up to a limited size. A link, a `.pth` file or `pyvenv.cfg` can lead to any path. A confined process sees the
-path only if `real_paths` allows its real path.
+An environment may be part of a hostile repository. So this module reads only regular files, and only up to a limit.
+Links, `.pth` files and `pyvenv.cfg` may lead to any path, but code sees only paths that `real_paths` allows.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Maximum bytes of a file, lines of all `.pth` files together, and entries of a folder. Real ones are far smaller."""
+"""Maximum bytes of a file, lines in all `.pth` files, and entries of a folder. Real environments have far fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +50,37 @@ class Interpreter:
     """A Python on this machine."""
 
     path: Path
-    """The absolute path. Links are kept, because Python recognises a virtual environment by the link inside it."""
+    """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     folders: tuple[Path, ...]
-    """Real paths that the interpreter needs to run.
-
-    They are the parts of its environment and of the installation that the environment is based on, the packages that
-    links lead to, and the folders that `.pth` files add.
+    """Real paths that the interpreter needs: its environment, the installation behind the environment, linked packages,
+    and folders from `.pth` files.
     """
     links: tuple[tuple[Path, str], ...]
-    """Symbolic links that lead to the executable and to `folders`, each with its target."""
+    """Symbolic links to the executable and to `folders`, with their targets."""
     added: tuple[Path, ...] = ()
-    """Entries of `folders` that are other projects, installed in place. Such a project may have secrets to hide."""
+    """Folders of other projects that are installed in editable mode. They may contain secrets to hide."""
     parts: tuple[Path, ...] = ()
-    """Entries of `folders` that belong to the environment, or to the installation that it is based on."""
+    """Folders of the environment, and of the installation that it is based on."""
     packages: tuple[Path, ...] = ()
-    """Folders with packages: folders within `parts`, and the entries of `folders` with linked packages."""
+    """Folders of installed packages, including linked packages."""
 
     @property
     def installed(self) -> tuple[Path, ...]:
-        """The folders of the interpreter's own library and of its installed packages."""
+        """The folders of Python's own library and of the installed packages."""
         return tuple(folder for folder in self.folders if folder not in self.added)
 
 
 def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
-    """Choose and describe the interpreter for files in folder `near` of `workspace`.
+    """Choose and describe the interpreter for files in the folder `near` of `workspace`.
 
     Raises:
-        SandboxError: there is no interpreter at the place that the setting or the project names.
+        SandboxError: the path in the setting or the project's environment has no Python.
     """
     return described(choose(setting, near, workspace).path)
 
 
 def described(path: Path) -> Interpreter:
-    """Return a description of the interpreter. It is cached, and renewed after an installation and at intervals."""
+    """Return a cached description of the interpreter. It is renewed after an installation, and from time to time."""
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -91,7 +88,7 @@ def described(path: Path) -> Interpreter:
 
 @lru_cache(maxsize=32)
 def _described_once(path: Path, changed: tuple[int, ...], moment: int) -> Interpreter:
-    del changed, moment  # parts of the cache key
+    del changed, moment  # The cache needs these arguments, but the function does not.
     return describe(path)
 
 
@@ -103,7 +100,7 @@ def _changed(place: Path) -> int:
 
 
 def describe(path: Path) -> Interpreter:
-    """Return the description of the interpreter at `path`, without running it."""
+    """Describe the interpreter at `path` without running it."""
     own = real(path.parent.parent)
     settings = _configuration(own)
     beneath = settings.get("home", "")
@@ -127,7 +124,7 @@ def describe(path: Path) -> Interpreter:
 
 
 class _InterpreterPaths:
-    """Collects the paths of an interpreter that may be shown."""
+    """Collects the paths of an interpreter that code may see."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._parts = parts
@@ -138,7 +135,7 @@ class _InterpreterPaths:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Show the target of a path if `real_paths` allows it. Return True if the target is shown."""
+        """Add the target of a path if `real_paths` allows it. Return True if it was added."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -148,30 +145,30 @@ class _InterpreterPaths:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Show the target of a path if `real_paths` allows it, or if the target belongs to another project."""
+        """Add the target of a path if `real_paths` allows it, or if it belongs to another project."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Keep the links on a path if its target is shown, so that the path also works inside the sandbox."""
+        """Keep the symbolic links that lead to a visible target, so that the path also works inside the sandbox."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """Follow the paths to the executable. `beneath` is the folder of executables that `pyvenv.cfg` names."""
+    """Follow all paths to the executable. `beneath` is the `home` folder in `pyvenv.cfg`."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """Return the prefix of the chosen environment or installation, and of the installations that it is based on.
+    """Return the root folders of the environment and of the installations behind it.
 
-    The links to the executable may lead through other environments. These are left out, because the interpreter does
-    not read them.
+    Links to the executable may lead through other environments, which are left out because the interpreter does not
+    read them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
     candidates = dict.fromkeys([own, *(folder for place in places for folder in (place.parent, place.parent.parent))])
@@ -183,14 +180,14 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the parts of an environment or installation to show. A prefix in a system folder is shown as a whole."""
+    """Return the paths to show of an environment or installation. In a system folder, everything is shown."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Return the parts to show if Python is installed directly into the home folder or its `.local`.
+    """Return the paths to show if Python is installed directly into the home folder or `.local`. Otherwise return none.
 
-    Then the prefix itself cannot be shown, because it holds the user's files. For other installations, return nothing.
+    Such a folder also has the user's files, so it must not be shown as a whole.
     """
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
@@ -199,13 +196,12 @@ def _apart(executable: Path) -> list[Path]:
 
 
 def _configuration(prefix: Path) -> dict[str, str]:
-    """Return the entries of `pyvenv.cfg`. If there is no such file, the result is empty."""
+    """Return the settings in `pyvenv.cfg`, or none if there is no such file."""
     pairs = (line.partition("=") for line in _lines(prefix / "pyvenv.cfg"))
     return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
 def _packages(prefix: Path) -> Iterator[Path]:
-    """Yield the folders into which packages are installed."""
     for library in libraries(prefix):
         yield from (real(Path(entry.path)) for entry in entries(library, _MOST_ENTRIES) if "-packages" in entry.name)
 
@@ -219,8 +215,7 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
     """Yield the targets of the links in `folders`, in `packages` and in each package.
 
-    If several targets are in one folder, yield only the first. This is enough, because a tool that links packages
-    links all files of a package from the same place.
+    Yield only one target in each folder. Tools that link packages link all files of a package from the same folder.
     """
     seen: set[str] = set()
     for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):
@@ -243,9 +238,9 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the folders of projects that are installed in place, as named by `.pth` files or by pip's records.
+    """Yield the folders of editable installations, from `.pth` files and from pip's `direct_url.json`.
 
-    A record counts only if no `.pth` file names a folder in the same project.
+    A `direct_url.json` is ignored if a `.pth` file names a folder of the same project.
     """
     found = [(folder, entry) for folder in packages for entry in entries(folder, _MOST_ENTRIES)]
     lines = ((folder, line) for folder, each in found if each.name.endswith(".pth") for line in _lines(Path(each.path)))
@@ -263,7 +258,7 @@ def _named(packages: Iterable[Path]) -> Iterator[Path]:
 
 
 def _in_place(file: Path) -> Iterator[Path]:
-    """Yield the folder of a project that is installed in place, if `file`, a `direct_url.json` of PEP 610, names it."""
+    """Yield the project folder if `file`, the `direct_url.json` of PEP 610, is of an editable installation."""
     with suppress(ValueError, RecursionError):
         match json.loads(beginning(file, _MOST_BYTES) or b"{}"):
             case {"url": str(url), "dir_info": {"editable": True}} if url.startswith("file:///"):

@@ -1,7 +1,7 @@
-"""Follow links to real paths, and decide which real paths a confined process may see.
+"""Resolve links, and decide which real paths confined code may see.
 
-A hostile repository can contain an environment with links to any path. So the target of a link is shown only if it is
-of a kind that interpreters need. This module trusts no name that a repository can choose.
+A hostile repository may contain an environment with links to any path. So a target is shown only if it looks like part
+of an interpreter or package. Names that the repository chose are not trusted.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries that Python reads in an installation, and in an environment.
-
-Only these entries are shown, because the folder may have other entries that do not belong to Python.
+"""Entries of an installation, and of an environment, that Python reads. Other entries are not shown, because they may
+be private.
 """
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
-"""Folders with a system's state, secrets and sockets. No packages are installed there, so they need not be shown."""
+"""Folders with the system's state, secrets and sockets. They contain no packages."""
 OF_THE_SYSTEM = tuple(map(Path, SYSTEM))
 _OF_THE_KERNEL = tuple(map(Path, ("/dev", "/proc", "/sys")))
 _MOST_LINKS = 40
-"""The kernel's limit for the number of links in one path."""
+"""The kernel's limit for links in a path."""
 _MOST_MODULES = 1000
 _ARCHIVE = re.compile(r"archive-v\d+")
 _STORED = re.compile(r"[0-9a-z]+-.+")
@@ -40,16 +39,16 @@ _STORED = re.compile(r"[0-9a-z]+-.+")
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """The result of following a path."""
+    """A path whose links were followed."""
 
     real: Path
     """The path without links."""
     links: tuple[tuple[Path, str], ...]
-    """The links on the way, each as its real path and its target."""
+    """The links that were followed, each as its real path and its target."""
 
 
 def follow(path: Path) -> Followed | None:
-    """Follow an absolute path as the kernel does. Return None if nothing exists there."""
+    """Follow the links in an absolute path as the kernel does. Return None if nothing exists at its end."""
     done = Path("/")
     links: list[tuple[Path, str]] = []
     waiting = list(reversed(path.parts[1:]))
@@ -74,21 +73,20 @@ def follow(path: Path) -> Followed | None:
 
 
 def real(path: Path) -> Path:
-    """Return `path` without links. A path in a circle of links is returned unchanged."""
+    """Return `path` without links, or unchanged if its links form a circle."""
     return Path(os.path.realpath(path))
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the paths that are still real. If a link has replaced a part of a path, the path is left out."""
+    """Return the paths that are still real. Others have been replaced by links since they were resolved."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
-    """Return the path to show so that `place`, a real path, can be read. None if `place` may not be shown.
+    """Return the path to show so that code can read the real path `place`. None if `place` must stay hidden.
 
-    `parts` are the parts of the environment and of the installations that it is based on. Everything within them may be
-    shown. Some tools link packages from a cache or store. If `place` belongs to such a package, return the path of the
-    whole package.
+    Paths in `parts`, the folders of the interpreter, may be shown. Some tools, such as uv, link packages from a cache.
+    If `place` is in such a package, return the package's folder.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -98,24 +96,24 @@ def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
 
 
 def _is_unpacked(folder: Path) -> bool:
-    """Return whether a folder is an unpacked package in the cache or store of a tool that links packages from there."""
+    """Return whether a folder is a package in the cache or store of a tool that links packages from there."""
     parent = folder.parent
-    if _ARCHIVE.fullmatch(parent.name):  # uv
+    if _ARCHIVE.fullmatch(parent.name):  # the cache of uv
         return parent.parent.name == "uv" or is_file(parent.parent / "CACHEDIR.TAG")
-    if parent.name == "pkgs":  # conda
+    if parent.name == "pkgs":  # the cache of conda
         return is_folder(folder / "info") and is_folder(parent.parent / "conda-meta")
-    if parent.name == "store" and _STORED.fullmatch(folder.name):  # Nix, Guix
+    if parent.name == "store" and _STORED.fullmatch(folder.name):  # the store of Nix or Guix
         return any(is_folder(folder / name) for name in ("bin", "lib"))
-    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # virtualenv
+    if parent.name in ("CopyPipInstall", "SymlinkPipInstall"):  # the cache of virtualenv
         return True
-    return folder.name.endswith(".whl.cache")  # PDM
+    return folder.name.endswith(".whl.cache")  # the cache of PDM
 
 
 def project_of(folder: Path) -> Path | None:
-    """Return the root of the Python project that contains `folder`, a real path.
+    """Return the root of the Python project that contains the real path `folder`, or None.
 
-    Return None if there is no such project, or if it may not be shown. A folder counts as a project if it has a project
-    file, or if it has only modules and packages. Places where systems and users keep private files do not count.
+    A project has a build file, such as `pyproject.toml`, or consists only of modules and packages. Folders in which
+    systems and users keep private files are never projects.
     """
     if not is_folder(folder):
         return None
@@ -145,19 +143,19 @@ def _is_open(folder: Path) -> bool:
 
 
 def _is_in_environment(folder: Path) -> bool:
-    """Return whether a project is in the `src` folder of an environment, where pip puts checked-out repositories."""
+    """Return whether a folder is in the `src` folder of an environment, into which pip clones repositories."""
     return any(folder.parent == above / "src" and is_file(above / "pyvenv.cfg") for above in folder.parents)
 
 
 def libraries(prefix: Path) -> list[Path]:
-    """Return the folders of an environment or installation that hold Python's own modules and the packages."""
+    """Return the folders of an environment or installation that contain Python's library and the packages."""
     with suppress(OSError):
         return sorted(prefix.glob("lib*/python3*"))
     return []
 
 
 def is_installation(prefix: Path) -> bool:
-    """Return whether Python itself is installed at `prefix`, a real path. The file system's root does not count."""
+    """Return whether Python itself is installed in the real path `prefix`. The file system's root does not count."""
     return any(
         is_file(library / "os.py") and shown_for(real(library / "os.py"), parts(prefix)) is not None
         for library in libraries(prefix)
@@ -165,34 +163,34 @@ def is_installation(prefix: Path) -> bool:
 
 
 def is_environment(prefix: Path) -> bool:
-    """Return whether there is a virtual environment at `prefix`."""
+    """Return whether `prefix` is a virtual environment."""
     return is_file(prefix / "pyvenv.cfg")
 
 
 def parts(prefix: Path) -> list[Path]:
-    """Return the paths in an environment or installation at `prefix` that Python reads. Some may not exist."""
+    """Return the paths that Python reads in the environment or installation `prefix`. Some may not exist."""
     return [prefix / name for name in (_OF_AN_ENVIRONMENT if is_environment(prefix) else _OF_AN_INSTALLATION)]
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a path is a file. Unlike `Path.is_file`, this never raises."""
+    """Return whether a path is a file. Unlike `Path.is_file`, never raise."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder. Unlike `Path.is_dir`, this never raises."""
+    """Return whether a path is a folder. Unlike `Path.is_dir`, never raise."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def entries(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """Return up to `most` entries of a folder. If the folder cannot be listed, the result is empty."""
+    """Return up to `most` entries of a folder, or none if it cannot be listed."""
     with suppress(OSError), os.scandir(folder) as found:
         return list(itertools.islice(found, most))
     return []
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """Return the first `size` bytes of a regular file. Empty if it cannot be read, or if reading would block."""
+    """Return the first `size` bytes of a regular file, or no bytes if it cannot be read."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(handle, "rb") as file:  # noqa: PTH123  # the file is already open

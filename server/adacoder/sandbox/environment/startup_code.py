@@ -1,8 +1,9 @@
-"""Find code of the workspace that Python runs at start-up, before any example.
+"""Find code in the workspace that Python runs at start-up, before any example.
 
-The sandbox confines this code like all other code. But the code may change the results of examples, so a note warns the
-user. The note does not mention unchanged files of installed packages, because most environments have some. It does not
-mention `usercustomize` either, because AdaCoder starts Python in isolated mode, which skips that module.
+The sandbox confines such code, but it may change the results of examples. So the user gets a note.
+
+Files that are unchanged since their package was installed are left out, because most environments have some.
+`usercustomize` never runs, because AdaCoder starts Python in isolated mode.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
 RECHECK_SECONDS = 10.0
 _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
-"""Matches a line of a `.pth` file that Python runs as code."""
+"""Matches a line of a `.pth` file that Python runs as code, not as a path."""
 _OF_VIRTUALENV = b"import _virtualenv"
-"""Content of the `.pth` file that virtualenv and uv put into each environment. This file belongs to no package."""
+"""Contents of the `.pth` file that virtualenv and uv put into each environment. No package lists this file."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
-"""Patterns of the folders that Python searches, relative to the folders of an interpreter."""
+"""Folders in which Python looks for modules. They are relative to the interpreter's folders."""
 _MOST_BYTES = 1 << 16
 _MOST_BYTES_OF_RECORD = 1 << 22
 _MOST_ENTRIES = 10_000
@@ -40,7 +41,7 @@ _SHOWN = 3
 
 
 def note(interpreter: Interpreter, workspace: Path) -> str:
-    """Return a note about code of the workspace that runs when the interpreter starts. Empty without such code."""
+    """Return a note about start-up code in the workspace, or an empty text."""
     files = _files(interpreter, workspace, int(time.monotonic() / RECHECK_SECONDS))
     if not files:
         return ""
@@ -54,7 +55,7 @@ def note(interpreter: Interpreter, workspace: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _files(interpreter: Interpreter, workspace: Path, moment: int) -> tuple[Path, ...]:
-    del moment  # This only makes cached results expire.
+    del moment  # This argument only makes cached results expire.
     root = os.path.realpath(workspace)
     places = {os.path.realpath(place): place for place in _places(interpreter)}
     inside = [place for reached, place in places.items() if Path(reached).is_relative_to(root)]
@@ -69,7 +70,7 @@ def _places(interpreter: Interpreter) -> Iterator[Path]:
 
 
 def _run_in(place: Path) -> Iterator[Path]:
-    """Yield the files in a folder of modules or packages that Python runs at start-up."""
+    """Yield the files in a folder of modules that Python runs at start-up."""
     names: list[str] = []
     with suppress(OSError), os.scandir(place) as entries:
         names = [entry.name for entry in itertools.islice(entries, _MOST_ENTRIES)]
@@ -87,7 +88,7 @@ def _runs_code(content: bytes) -> bool:
 
 
 def _is_as_installed(place: Path, name: str, content: bytes) -> bool:
-    """Return whether a file is unchanged since a tool or a package installed it."""
+    """Return whether a file is unchanged since its package was installed."""
     if content.strip() == _OF_VIRTUALENV:
         return True
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")

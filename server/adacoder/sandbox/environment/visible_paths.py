@@ -1,4 +1,4 @@
-"""Find the files that a confined interpreter may see. All mechanisms of isolation show the same files."""
+"""Find the files that a confined interpreter may see. They are the same for all mechanisms of isolation."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ exec(machinery.SourceFileLoader("program", sys.argv[0]).get_code("program"), pro
 program["main"]()
 """
 RUN = ("-c", _RUN)
-"""Arguments of Python that call `main` of the file in the next argument, and use the file's compiled code if there is
-any. If the file were a script, Python would compile it each time.
+"""Python's arguments for running a file in `child/`, whose path follows. Python would not cache the compiled code of a
+script, so the arguments load the file as a module and call `main`.
 """
 OUR_PYTHON = Path(sys.executable).resolve()
-"""The Python that runs the launcher. If AdaCoder is installed in a virtual environment, this path is outside it."""
+"""The Python that runs the launcher. It is outside of any virtual environment."""
 
 
 @cache
 def tools() -> tuple[Path, ...]:
-    """Return the files that AdaCoder itself needs inside the sandbox."""
-    _compile_child()  # before the search, which finds only what exists
+    """Return AdaCoder's own files that must be visible inside the sandbox."""
+    _compile_child()  # Compile first, because only existing files are returned.
     return tuple(dict.fromkeys(place for place in _tools() if place.exists()))
 
 
@@ -60,49 +60,50 @@ def _tools() -> Iterator[Path]:
 
 
 def _compile_child() -> None:
-    """Write the compiled code of our files in the sandbox, if Python may. Compiling would take a third of a start."""
+    """Compile AdaCoder's files in `child/` in advance, because compiling takes a third of the start-up time."""
     if sys.dont_write_bytecode or not os.access(_CHILD, os.W_OK):
         return
     for path in _CHILD.glob("*.py"):
         compiled = Path(cache_from_source(path))
         if not compiled.exists() or compiled.stat().st_mtime < path.stat().st_mtime:
-            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # writes the compiled file, as an import
+            SourceFileLoader(path.stem, str(path)).get_code(path.stem)  # Write the compiled file, as an import does.
 
 
 RECHECK_SECONDS = 0.5
-"""Before an evaluation, the result of a cheap search may be this many seconds old. A change of the root folder itself
-makes the result invalid at once.
+"""Seconds for which the result of a cheap search may be reused, unless the root folder changes.
 
-This is safe, because the search is repeated after the evaluation. If the evaluation may have seen too much, its results
-are discarded.
+This is safe, because the search is repeated after the evaluation. If a private file was visible, the results are
+discarded.
 """
 _CHEAP_SECONDS = 0.002
-"""A search that takes less processor time than this is cheap."""
+"""A search is cheap if it takes less processor time than this."""
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""The result of an expensive search is used for this multiple of the search's duration. The second number is for
-installed files, because users rarely change them.
+"""The result of an expensive search is reused for this multiple of the search's duration. The second number is for
+installed files, which change rarely.
 """
 _SHORT_SECONDS = 0.0001
-"""Minimum duration of a search when a multiple of the duration is computed."""
+"""Assumed minimum duration of a search."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
-"""Maximum depth of a search in the interpreter's own folders and in packages. Packages can have 50,000 files."""
+"""Maximum depth of a search in the interpreter's own folders, and in folders of packages. Packages can have 50,000
+files.
+"""
 _MOST_LINKED = 5000
-"""Maximum number of entries that are searched for hard links to a module's file."""
+"""Maximum number of entries to search for other hard links to a module's file."""
 _KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class VisiblePaths:
-    """The user's files that a confined process may read. The process may not write to any of them."""
+    """The files that a confined process may read. It may not write to them."""
 
     interpreter: Interpreter
     shown: tuple[Path, ...]
-    """Absolute paths of the project's folders and files."""
+    """The project's visible folders and files, as absolute paths."""
     hidden: tuple[Path, ...]
-    """Paths within `shown` that stay hidden: secrets, sockets, and folders that are too large to search."""
+    """Paths in `shown` that stay hidden: secrets, sockets, and folders that are too large to search."""
 
     def without(self, places: Iterable[Path]) -> VisiblePaths:
-        """Return a copy that also hides everything at `places`."""
+        """Return a copy in which `places` are hidden as well."""
         folders = [*self.shown, *self.interpreter.folders]
         return replace(self, hidden=tuple(sorted({*self.hidden, *_as_shown(places, folders)})))
 
@@ -110,11 +111,11 @@ class VisiblePaths:
 def find_visible(
     interpreter: Interpreter, workspace: Path, module: Module, wishes: Wishes = NO_WISHES, age: float = RECHECK_SECONDS
 ) -> VisiblePaths:
-    """Return the files that `module` of `workspace` may see when `interpreter` runs it.
+    """Return the files that are visible when `interpreter` runs `module` of `workspace`.
 
-    As long as nothing changed, the results are equal, so a process that was started with an earlier result can be used.
-    The result of a cheap search may be `age` seconds old. After a run, call this again with an `age` of 0. If the new
-    result differs, the run may have seen too much, so its results must be discarded.
+    While no file changes, results are equal, so compare them to find out if a process is still suitable. The result of
+    a cheap search may be `age` seconds old. After a run, call this again with an `age` of 0, and discard the run's
+    results if the visible files differ.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -128,13 +129,12 @@ def find_visible(
 
 
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
-    """Return the real paths of existing files that hold a module's source in any form.
+    """Return the real paths of all existing files that contain a module's source or compiled code.
 
-    They are the file itself, its compiled files, its backups, and its copies that are built in the workspace or
-    installed in `packages`.
+    These are the file, its compiled files, its backups, and the copies in build folders and in `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # The module is in another folder.
+    with suppress(ValueError):  # The module may be outside its root.
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -144,7 +144,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
 
 
 def _with_copies(path: Path) -> Iterator[Path]:
-    """Yield a file, its backups, and its compiled files in the same folder or in the folder's `__pycache__`."""
+    """Yield the paths of a file, its backups and its compiled files."""
     name, compiled = re.escape(path.name), f"{path.stem}."
     beside = re.compile(rf"{name}(?:[ci~]|\..*)?|\.{name}\..*|#{name}#", re.DOTALL)
     with suppress(OSError, ValueError):
@@ -154,13 +154,12 @@ def _with_copies(path: Path) -> Iterator[Path]:
 
 
 def _built(base: Path) -> Iterator[Path]:
-    """Yield the folders in which setuptools builds modules."""
     with suppress(OSError):
         yield from (base / "build").glob("lib*")
 
 
 def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
-    """Yield other hard links to the files at `places`. A large `root` is searched only in part."""
+    """Yield other hard links to the files at `places`. Stop early in a large `root`."""
     linked: set[int] = set()
     for place in places:
         with suppress(OSError):
@@ -179,23 +178,20 @@ def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class _VisibleFolders:
-    """The result of a search of some folders."""
-
     shown: tuple[Path, ...] = ()
-    """The paths to show. Empty if the folders contain too much to search."""
+    """Visible paths. Empty if the folders are too large to search."""
     hidden: tuple[Path, ...] = ()
 
 
 class _Search:
-    """A search for files to hide, repeated from time to time."""
+    """A search for files to hide, with a cached result."""
 
     def __init__(
         self, look: Callable[[], _VisibleFolders], patience: int = _PATIENCE, watched: Path | None = None
     ) -> None:
-        """Repeat the search `look` when its result is too old.
+        """`look` is the search. Its result is reused for `patience` times the duration of the search.
 
-        The result is used for `patience` times the duration of the search. If the folder `watched` is given, a change
-        of this folder makes the result invalid at once.
+        A change of the folder `watched` makes the result invalid at once.
         """
         self._look = look
         self._patience = patience
@@ -205,7 +201,7 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _VisibleFolders:
-        """Return the last result, or search again if it is too old.
+        """Return a recent result, or search again.
 
         The result of a cheap search may be `moment` seconds old.
         """
@@ -214,20 +210,20 @@ class _Search:
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # A mechanism fails if it has to cover a path that no longer exists.
+        # Search again if a hidden path no longer exists, because a mount cannot cover it.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
         self._known, self._state = self._look(), state
         self._looked = began
-        # The first search of new files takes longer than later ones.
+        # Do not count the time of the first search of new files, which is unusually long.
         self._took = time.thread_time() - busy if self._known == before else 0.0
         return self._known
 
 
 @lru_cache(maxsize=_KEPT)
 def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -> VisiblePaths:
-    """Combine the results of several searches. The first is for the interpreter, and the others are for a project."""
+    """Combine the results of several searches. The first is for the interpreter, and the others are for the project."""
     shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
     hidden = [place for each in found for place in each.hidden]
     return VisiblePaths(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
@@ -248,7 +244,7 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Return the search of a part of a root that is too large: one package, or the modules directly in the root."""
+    """Return the search for one package or for the modules directly in `root`, if `root` is too large to search."""
 
     def look() -> _VisibleFolders:
         own = _own_parts(root, package)
@@ -259,12 +255,10 @@ def _part(root: Path, package: str, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
-    """Return the search of installed files."""
-
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # A large folder is shown nevertheless, because Python needs installed files.
+            with suppress(TooLargeError):  # Python needs large folders, so show them.
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -274,13 +268,13 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
 
 
 def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
-    """Yield the installed folders of an interpreter, each with the depth of its search."""
+    """Yield the installed folders to search, each with the maximum depth."""
     yield from ((place, _LEVELS) for place in interpreter.parts if not is_within(place, OF_THE_SYSTEM))
     yield from ((place, _LEVELS_OF_PACKAGES) for place in interpreter.packages if not is_within(place, OF_THE_SYSTEM))
 
 
 def _changed(folder: Path) -> int:
-    """Return the time of the last change of a folder, by the file system's clock. 0 if there is no folder."""
+    """Return the time at which a folder last changed, in nanoseconds; 0 if there is no folder."""
     try:
         return os.stat(folder).st_ctime_ns  # noqa: PTH116  # called at every evaluation
     except OSError:
@@ -288,10 +282,7 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the paths of a module's package, or of the modules in its folder.
-
-    Links are left out, because showing a link would show its target.
-    """
+    """Return the paths of a package, or of all modules in `root`. Links could lead anywhere, so they are left out."""
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]
@@ -308,7 +299,7 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Return the paths to hide in a folder of another project. If the folder is private there, return the folder."""
+    """Return the paths to hide in a folder of another project, or the folder itself if it is private there."""
     try:
         found = hidden(project_of(folder) or folder, wishes, only=folder)
     except TooLargeError:
@@ -317,13 +308,13 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths in `folders` through which a process can see the secrets. Other secrets are left out."""
+    """Return the paths in `folders` that lead to `secret` paths."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:
         for folder, reached in reals:
             if path.is_relative_to(folder):
                 found[path] = None
-            elif path.is_relative_to(reached):  # The folder is a link, or is below one.
+            elif path.is_relative_to(reached):  # The path of the folder contains a link.
                 found[folder / path.relative_to(reached)] = None
     return tuple(sorted(found))

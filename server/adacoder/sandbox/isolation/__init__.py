@@ -1,7 +1,6 @@
-"""The ways to isolate code, called *mechanisms*. `probe` tests which of them work on this machine.
+"""The ways to isolate code, called *mechanisms*. `probe` tests which mechanisms work on this machine.
 
-A mechanism confines a *template*: a warm interpreter that forks one process for each evaluation. Each mechanism has a
-file of its own.
+A mechanism confines a *template*: a warm interpreter that forks one process for each evaluation.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 ENVIRONMENT: Mapping[str, str] = {
     "LANG": "C.UTF-8",
     "PATH": "/usr/bin:/bin",
-    "LOGNAME": "user",  # The sandbox has no other source for this name.
+    "LOGNAME": "user",  # Without LOGNAME, libraries find no user name.
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Each malloc arena and each BLAS thread reserves address space, which LIMITS restricts.
+    # Have few malloc arenas and BLAS threads, because each uses address space, which is limited.
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -29,7 +28,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # Address space: more than the memory limit, because libraries reserve much of it and use little.
+    "AS": 8 << 30,  # This is more than the memory limit, because libraries reserve address space that they never use.
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -38,9 +37,9 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Its evaluations lower some of them further.
+"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Some are lower for its evaluations.
 
-NPROC is missing. It would count all processes of the user, so it could fail an evaluation because of other programs.
+NPROC is not used, because it would count the processes of the user's other programs.
 """
 
 CONFIGURATION = tuple(
@@ -51,11 +50,11 @@ CONFIGURATION = tuple(
     )
 )
 SCRATCH_SIZE = 64 << 20
-"""Maximum bytes in the files of one evaluation."""
+"""Maximum total size of an evaluation's files, in bytes."""
 SCRATCH_FILES = 20_000
 """Maximum number of files of one evaluation."""
 MOST_MEMORY = 1 << 30
-"""Maximum bytes of memory of an evaluation. A large template raises the limit to its own memory plus half of this."""
+"""Maximum memory of an evaluation, in bytes. For a large template, the limit is higher, see `allow_for_memory`."""
 MOST_THREADS = 128
 """Maximum number of threads of one evaluation."""
 DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
@@ -66,25 +65,25 @@ class Stage:
     """The setup of one template."""
 
     wrapper: tuple[str, ...]
-    """Command that isolates the program whose name follows it. Empty if the launcher does all the isolation."""
+    """Command that runs another command in isolation, or empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Instructions for `child/launcher.py`, which carries them out before the interpreter starts."""
+    """Arguments of `child/launcher.py` that tell it how to confine its process."""
     scratch: str
-    """Folder with one subfolder for each concurrent evaluation, as a path inside the sandbox."""
+    """Path of the scratch folder inside the sandbox. It has a subfolder for each concurrent evaluation."""
     program: bytes = b""
-    """Seccomp program of an evaluation; empty if there is none."""
+    """Seccomp program of an evaluation, or empty."""
     importing: bytes = b""
-    """Seccomp program of a process that imports an unchanged module and forks its evaluations."""
+    """Seccomp program of an importer, a process that imports an unchanged module and forks others. May be empty."""
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation. 0 means that the template need not count files and bytes."""
+    """Maximum number of files of one evaluation. If it is 0, the template does not count files."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that `wrapper` inherits."""
     holds: Callable[[], bool] = lambda: True
-    """Returns False if code may have seen a hidden file."""
+    """Returns False if code may have seen a hidden file. Results must then be discarded."""
     is_current: Callable[[], bool] = lambda: True
-    """Returns False if the stage no longer shows all files that it should show, so a new template is needed."""
+    """Returns False if files of the project were added or replaced, so that a new template is needed."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -93,7 +92,7 @@ class Stage:
 
 
 class Mechanism(Protocol):
-    """A way to confine templates. Equal mechanisms confine in the same way."""
+    """A way to confine templates. Mechanisms that compare equal confine in the same way."""
 
     @property
     def isolation(self) -> Isolation:
@@ -101,9 +100,9 @@ class Mechanism(Protocol):
         ...
 
     def stage(self, visible: VisiblePaths, slots: int = 1) -> AbstractContextManager[Stage]:
-        """Set up a template that sees `visible`, for at most `slots` concurrent evaluations.
+        """Prepare a template that sees the `visible` files, for at most `slots` concurrent evaluations.
 
-        The context cleans up at its end. The caller must end the template's processes before.
+        Leaving the context removes the stage's files, so end the template's processes first.
 
         Raises:
             OSError: the stage's files cannot be created.
@@ -112,6 +111,6 @@ class Mechanism(Protocol):
 
 
 def limits(scratch: str, slots: int) -> Iterable[str]:
-    """Yield the part of a Stage's `confinement` that all mechanisms share."""
+    """Yield the launcher's arguments that all mechanisms share."""
     yield from (f"limit:{name}={value}" for name, value in LIMITS.items())
     yield from (f"scratch={scratch}", f"slots={slots}")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCRATCH = "/tmp"  # noqa: S108  # inside the sandbox
 
 _MOST_OPEN = 100
-"""Maximum number of hidden files and folders that are kept open. A process usually gets only 1,024 descriptors."""
+"""Maximum number of hidden paths that are kept open. Many systems allow a process only 1,024 descriptors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # The mounts already protect files. These rules isolate the evaluations from each other in SCRATCH.
+            # Mounts protect other files. These rules protect the evaluations' folders from each other.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -102,9 +102,9 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", HIDDEN_PROC)
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # No limit would count the memory of a writable mapping of /dev/zero.
+        if not self.locks.landlock:  # Hide it, because no limit counts its mappings.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
-        for slot in range(slots):  # Each evaluation has a folder with its own limit, so it cannot fill the others.
+        for slot in range(slots):  # Limit each folder, so that none can fill the memory.
             if self.features.size:
                 yield from ("--size", str(SCRATCH_SIZE))
             yield from ("--tmpfs", f"{SCRATCH}/{slot}")
@@ -123,15 +123,16 @@ class Bubblewrap:
 
 
 class _Covers:
-    """The hidden paths that mounts cover.
+    """The hidden paths, each covered by a mount.
 
-    If a covered file is removed or replaced, the kernel removes the mount. So code could then see a new file there.
+    If someone removes or replaces a covered file, the kernel removes the mount. Code could then see a new file at the
+    path.
     """
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # The path is missing, or this user may not see it. So code inside cannot see it either.
+            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see it either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
@@ -139,11 +140,10 @@ class _Covers:
 
     @property
     def places(self) -> Iterable[Path]:
-        """The existing paths to cover."""
         return self._known
 
     def hold(self) -> bool:
-        """Return whether all covered files are still the same, so that every mount still exists."""
+        """Return whether all covered files are still the same, so that all mounts still exist."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -158,10 +158,10 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 
 
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
-    """Return numbers that identify a file or folder. They change when it is replaced.
+    """Return numbers that change when a file or folder is replaced.
 
-    The kernel does not reuse the inode number of an open file. It may reuse the inode number of a closed file, so the
-    time of the last change counts as well.
+    While a file is open, its inode number is unique. A closed file needs the time of the last change as well, because
+    its inode number may be reused.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -169,9 +169,9 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 
 @contextmanager
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
-    """Yield a descriptor from which bubblewrap can read its arguments.
+    """Yield a descriptor from which bubblewrap reads its arguments.
 
-    Code inside the sandbox could read a command line, and learn the names of hidden files.
+    The arguments contain the names of hidden files. Code in the sandbox could read them on the command line.
     """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()
@@ -200,7 +200,7 @@ def _system() -> Iterator[str]:
 
 
 def _outermost(paths: Sequence[Path]) -> list[Path]:
-    """Return the existing paths without duplicates. Leave out paths inside another path or inside a system folder."""
+    """Return the existing paths that are not inside another path or a system folder."""
     found: list[Path] = [Path(place) for place in SYSTEM if not Path(place).is_symlink()]
     system = len(found)
     for path in sorted(set(paths), key=lambda path: len(path.parts)):

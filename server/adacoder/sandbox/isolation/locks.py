@@ -1,6 +1,6 @@
-"""Landlock and seccomp, called *locks* here. A Linux process can restrict itself by them, without any privileges.
+"""Landlock and seccomp, by which a Linux process restricts itself without any privileges.
 
-Landlock restricts access to files, and seccomp restricts system calls.
+Landlock restricts access to files, and seccomp restricts system calls. Both are called *locks* here.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ _SIGNALS_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class Locks:
-    """The locks that this kernel has."""
+    """The locks that this kernel supports."""
 
     landlock: int
-    """Version (ABI) of Landlock; 0 if there is none."""
+    """Version (ABI) of Landlock, or 0 if the kernel lacks it."""
     machine: str
-    """Kind of machine for seccomp programs, as `os.uname` names it."""
+    """Machine type as in `os.uname`. Seccomp programs depend on it."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the mechanisms, for `Isolation.by`."""
+        """Names of these locks, as in `Isolation.by`."""
         return ("landlock", "seccomp") if self.landlock else ("seccomp",)
 
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
-        """Yield the part of `Stage.confinement` that applies these locks.
+        """Yield the launcher's arguments that apply these locks.
 
-        `files` is True if only the locks protect files. `processes` is True if only the locks protect other processes.
+        Pass True for `files` if nothing else protects files, and True for `processes` if nothing else protects other
+        processes.
         """
         if self.landlock:
             yield f"landlock={self.landlock}"
@@ -50,13 +51,13 @@ class Locks:
         return seccomp.child_filter(self.machine, owns_devices=os.geteuid() == 0)
 
     def importing(self) -> bytes:
-        """Return the seccomp program of an importer: a process that imports a module and forks its evaluations."""
+        """Return the seccomp program of an importer, a process that imports a module and forks its evaluations."""
         signals = self.landlock < _SIGNALS_SINCE
         return seccomp.importer_filter(self.machine, owns_devices=os.geteuid() == 0, signals=signals)
 
 
 def locks() -> Locks | None:
-    """Return the locks of this kernel, or None if there is no seccomp program for its machine."""
+    """Return the locks that this kernel supports, or None if seccomp programs cannot be built for this machine."""
     machine = os.uname().machine
     if machine not in seccomp.MACHINES:
         return None

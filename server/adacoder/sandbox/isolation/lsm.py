@@ -1,8 +1,9 @@
-"""Isolation by Landlock and seccomp alone, for machines without namespaces: many containers, and Ubuntu 24.04.
+"""Isolation by Landlock and seccomp alone, for systems that forbid namespaces: many containers, and Ubuntu 24.04.
 
-A process may read the system's libraries, the interpreter, and the project without its secrets. It may write to its own
-scratch folder. It can reach neither the network nor any process outside. But it can see the names of files that it may
-not read, so this isolation is weaker than bubblewrap's.
+Code may read the system's libraries, the interpreter and the project, except secrets. It may write to its own scratch
+folder. It cannot reach the network or any process outside.
+
+Isolation by bubblewrap is stronger. Here, code can see the names of files that it may not read.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Landlocked:
-    """The mechanism that uses only Landlock and seccomp."""
+    """The mechanism that needs only Landlock and seccomp."""
 
     locks: Locks
 
@@ -65,16 +66,17 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield the visible paths, each with its right. Record the folders that may only be listed in `listed`."""
+    """Yield the visible paths with their rights. Add folders that may only be listed to `listed`."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*tools(), *visible.shown))):
         yield from _around(folder, hidden, listed)
 
 
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield paths and rights that allow everything in `place` except the `hidden` paths.
+    """Yield paths and rights that allow reading everything in `place` except the `hidden` paths.
 
-    Landlock has no rule that denies. So a folder with hidden paths gets a separate rule for each visible entry.
+    Landlock cannot deny a path in an allowed folder. So each visible entry of a folder with hidden paths is allowed
+    separately.
     """
     if is_within(place, hidden):
         return
@@ -88,12 +90,10 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Return the names and inode numbers of a folder's entries, without links.
+    """Return the names and inode numbers of a folder's entries, sorted. If they change, a new template is needed.
 
-    Links are left out, because a Landlock rule for a link would apply to its target.
-
-    A rule applies only to a file that exists when the rule is made. So if the entries change later, only a new template
-    can read the new files. Entries change often, because most editors create a new file when they save.
+    A Landlock rule is for a file, not for its name. So a rule no longer holds after an editor has replaced the file.
+    Links are left out, because a rule for a link would apply to the link's target.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

@@ -1,4 +1,4 @@
-"""No isolation. Code still gets its own processes with limits, a scratch folder, and an environment without secrets."""
+"""No isolation. Code still gets its own process with limits, a scratch folder, and an environment without secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Unconfined:
 
     @contextmanager
     def stage(self, visible: VisiblePaths, slots: int = 1) -> Iterator[Stage]:
-        """Implement `Mechanism.stage`. The whole file system is visible, regardless of `visible`."""
+        """Implement `Mechanism.stage`. Code sees all files, so `visible` has no effect."""
         del visible
         with scratch() as folder:
             yield Stage((), tuple(limits(folder, slots)), folder, on_disk=True)

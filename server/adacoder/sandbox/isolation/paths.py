@@ -1,4 +1,4 @@
-"""The folders of the system, and a function that tests if a path is inside a folder."""
+"""System folders, and a test whether a path is inside a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 
 
 def is_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Return whether an absolute path is one of the folders, or inside such a folder."""
-    # Comparing texts takes a fifth of the time of `is_relative_to`. Each start calls this function often.
+    """Return whether an absolute path is one of the folders, or inside one."""
+    # This function is called often, and comparing strings is five times as fast as `is_relative_to`.
     text = f"{path}/"
     return any(text.startswith(f"{folder}/" if len(folder.parts) > 1 else "/") for folder in folders)

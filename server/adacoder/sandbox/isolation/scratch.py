@@ -1,7 +1,7 @@
 """Create scratch folders on disk, for mechanisms that cannot create them in memory.
 
-AdaCoder's process holds a lock on each folder that it created. The kernel releases the lock when the process ends, even
-if it is killed. So if another process can lock a folder, the folder was left behind and can be removed.
+AdaCoder locks each folder that it creates. The kernel releases the lock when AdaCoder ends, even if it is killed. So an
+unlocked folder was left behind and can be removed.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 SHORT = "/tmp"  # noqa: S108  # A socket's path may have at most 107 bytes, and TMPDIR may be longer.
 _PREFIX = "adacoder-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
-"""Matches a name that `tempfile` makes from the prefix."""
+"""Matches the name of a scratch folder."""
 _FOLDER_BYTES = 4096
-"""Size of each folder in bytes, as on most file systems. Reading the real size of each would take too long."""
+"""Assumed size of a folder, as on most file systems. Reading the real sizes would take too long."""
 _MOST_LOCKED = 8
-"""Maximum number of nested folders that deny access to their owner. The search keeps a descriptor open for each."""
+"""Maximum nesting of folders that deny access to their owner. The search keeps a descriptor open for each of them."""
 _MOST_SECONDS = 10.0
-"""Seconds that one start of AdaCoder may spend on removing old folders. The next start continues."""
+"""Maximum seconds that a start of AdaCoder spends on removing old folders. The next start removes the rest."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Create a folder in `parent` and yield its path. At the end, remove it with everything that hostile code put in.
+    """Create a folder and yield its path. At the end, remove it, whatever hostile code has put in.
 
-    The default for `parent` is the folder for temporary files.
+    By default, `parent` is the system's folder for temporary files.
     """
     folder, lock = _make(parent)
     try:
@@ -53,10 +53,10 @@ def scratch(parent: str | None = None) -> Iterator[str]:
 
 
 def _make(parent: str | None) -> tuple[str, int]:
-    """Create and lock a folder. Return its path, and the descriptor that holds the lock."""
+    """Create and lock a folder. Return its path and the descriptor that holds the lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Until this process locks the folder, another AdaCoder may think that it was left behind, and remove it.
+        # Another AdaCoder may remove the folder before it is locked, so try again.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -65,12 +65,12 @@ def _make(parent: str | None) -> tuple[str, int]:
 
 
 def _is_locked(folder: int) -> bool:
-    """Lock a new folder. Return False if another process has locked it."""
+    """Try to lock a new folder. Return False if another process has locked it."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # This file system has no locks, so no other process removes folders from it either.
+    except OSError:  # On this file system, no process can lock folders, and so none removes them.
         pass
     return True
 
@@ -81,11 +81,11 @@ def _remove(folder: str) -> None:
 
 
 def remove_left() -> None:
-    """Remove this user's scratch folders that killed processes left behind. Run it in a thread, because it is slow."""
+    """Remove this user's scratch folders that killed processes left behind. This is slow, so run it in a thread."""
     end = time.monotonic() + _MOST_SECONDS
     try:
         parents = {tempfile.gettempdir(), SHORT}
-    except FileNotFoundError:  # no folder for temporary files can be written
+    except FileNotFoundError:  # There is no folder for temporary files.
         return
     for parent in parents:
         with suppress(OSError):
@@ -99,19 +99,18 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether only the owner of an entry in a folder can replace the entry. Only then is a removal safe."""
+    """Return whether a folder is safe from other users, who could otherwise replace an entry before its removal."""
     found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _remove_if_left(folder: str) -> None:
-    """Remove a folder if it belongs to this user and is not in use."""
-    with suppress(OSError):  # the folder is in use, or was just removed
+    with suppress(OSError):  # Ignore a folder that is in use or already gone.
         found = os.lstat(folder)
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return
-        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # Unconfined code may have changed the folder's mode.
+        if found.st_mode & stat.S_IRWXU != stat.S_IRWXU:  # Code without isolation may have changed the mode.
             os.chmod(folder, stat.S_IRWXU)  # noqa: PTH101  # like everything in this file
         lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
         try:
@@ -122,9 +121,9 @@ def _remove_if_left(folder: str) -> None:
 
 
 def is_overfull(folder: str, pid: int | None) -> bool:
-    """Return whether an evaluation wrote more than it may. Run this in a thread, because it is slow.
+    """Return whether an evaluation wrote more to `folder` than it may. This is slow, so run it in a thread.
 
-    `folder` is the evaluation's own folder. Deleted files that the process `pid` still holds count as well.
+    Deleted files that the process `pid` still holds open count as well.
     """
     size = 0 if pid is None else deleted_bytes(pid, str(Path(folder).parent))
     try:
@@ -134,12 +133,12 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # The folders are nested too deeply, or too many deny access. Only hostile code makes such folders.
+        return True  # The folders are nested too deeply or deny access, as only hostile code does.
     return size > SCRATCH_SIZE
 
 
 def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
-    """Yield the size in bytes of each entry below a folder. `locked` of its enclosing folders denied access."""
+    """Yield the bytes of each entry below a folder. `locked` counts the enclosing folders that denied access."""
     folders = [folder]
     while folders:
         place = folders.pop()
@@ -156,9 +155,9 @@ def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
 
 
 def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
-    """Yield the sizes below a folder that denies access to its owner. The folder allows access during the search.
+    """Open up a folder that denies access to its owner, yield the sizes below, and restore its mode.
 
-    If code replaced the folder by a link or moved it away meanwhile, change nothing, because the link may lead outside.
+    Hostile code may replace the folder by a link to a folder outside, or move it. In that case, change nothing.
     """
     try:
         handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)

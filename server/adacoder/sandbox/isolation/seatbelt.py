@@ -1,6 +1,6 @@
-"""Isolation by macOS' own sandbox, sandbox-exec(1). This is experimental, and has not been tried on macOS yet.
+"""Isolation by macOS' own sandbox, sandbox-exec(1). It is experimental, and was never tried on macOS.
 
-AdaCoder uses this mechanism only if `probe` proves that it denies and allows the right actions.
+AdaCoder uses this mechanism only if `probe` has proved that it works.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Seatbelt:
 
     @property
     def isolation(self) -> Isolation:
-        """Isolation of files, network and processes, as far as one mechanism can provide it."""
+        """Isolation of files, network and processes by a single mechanism."""
         return Isolation(Level.SEATBELT, ("sandbox-exec", "rlimits"))
 
     @contextmanager
@@ -41,14 +41,14 @@ class Seatbelt:
 
 
 def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
-    """Yield the lines of the profile, in seatbelt's language. If several rules match, the last of them decides."""
+    """Yield the lines of the sandbox profile. If several rules match, the last one decides."""
     shown = dict.fromkeys(
         [*map(Path, _SYSTEM), *tools(), *unmoved(visible.interpreter.folders), *visible.shown, Path(folder)]
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # The template forks evaluations. Limits prevent an evaluation from forking further.
-    yield "(allow process-exec*)"  # Only readable files can be executed.
+    yield "(allow process-fork)"  # The template forks evaluations. They cannot fork, because of limits.
+    yield "(allow process-exec*)"  # Only readable programs can be run.
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'

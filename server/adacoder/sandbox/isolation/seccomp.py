@@ -1,20 +1,18 @@
-"""Build the seccomp programs of the sandbox (seccomp(2)). They deny system calls, each with a suitable error.
+"""Build the seccomp programs (seccomp(2)) that deny system calls to code in the sandbox.
 
-The launcher loads the *template* filter before the user's interpreter starts, so the filter applies to the interpreter
-and all its descendants. Each evaluation adds the *child* filter to its own process. This filter denies the calls that
-only the template needs. It is small, because it is loaded for each evaluation. If several filters apply, the kernel
-uses the strictest answer.
+The launcher loads the *template* filter before the user's interpreter starts. Each evaluation adds the *child* filter,
+which denies the calls that only the template needs. If several filters apply, the kernel uses the strictest answer.
 
-A program is written in classic BPF. It is an array of `struct sock_filter`, as prctl(PR_SET_SECCOMP) takes it. This
-module can build the programs for any supported machine, because it does not load them.
+A program is written in classic BPF, as an array of `struct sock_filter`. It can be built on any machine for any
+supported machine.
 
-A filter allows every call that it does not deny. But it denies calls that are newer than its table of calls. For a lock
-on a file, it reports success, but the kernel takes no lock. The other answers show the reason:
+A filter allows all calls that are not denied, except calls newer than its table. A lock on a file has no effect, but
+reports success. The errors of denied calls are:
 
-    EAFNOSUPPORT, ENETUNREACH   the network
-    EAGAIN                      a new process or program
-    ENOSYS                      a call that has an older form, so that libraries use that form
-    EPERM                       anything else
+    EAFNOSUPPORT, ENETUNREACH   for the network
+    EAGAIN                      for a new process or program
+    ENOSYS                      for a call with an older form, so that libraries use that form
+    EPERM                       for anything else
 """
 
 from __future__ import annotations
@@ -35,9 +33,10 @@ MACHINES = frozenset(syscalls.MACHINES)
 """Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Placeholder for the process's own id in the child filter. Its 4 bytes (little-endian) occur nowhere else in it.
+"""Placeholder in the child filter. Replace it by the process's own id before loading the filter.
 
-No process has this id, so a filter that still has the placeholder denies every signal.
+No process has this number as its id, so a filter with the placeholder denies every signal. The bytes of the placeholder
+occur nowhere else in the filter.
 """
 
 
@@ -50,13 +49,12 @@ class UnsupportedMachine(SandboxError):
 
 
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
-    """Return the filter for the start of the user's interpreter. Fork, exec and further locks stay allowed.
+    """Return the filter that is loaded before the user's interpreter starts. Forking and running programs stay allowed.
 
     Args:
         machine: as in uname(2).
-        files: True to deny the changes to files that Landlock does not control, even through open descriptors. Pass
-            True if there are no read-only mounts.
-        signals: True to deny every signal. Pass True if there is neither a process namespace nor a Landlock scope.
+        files: True to deny changes to files that Landlock cannot deny. Needed without read-only mounts.
+        signals: True to deny all signals. Needed without a process namespace and without Landlock's control of signals.
 
     Raises:
         UnsupportedMachine: there is no filter for this machine.
@@ -65,7 +63,7 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
     denials = [*_ALWAYS, *(_FILES if files else ()), *(_SIGNALS if signals else ())]
     return _assemble(
         *_foreign(known),
-        # Calls whose arguments decide come first, because they are frequent.
+        # Check frequent calls first.
         *_on(known, "open", _truncation(1)),
         *_on(known, "openat", _truncation(2)),
         *_on(known, "mmap", _NO_SHARED_MEMORY),
@@ -80,12 +78,11 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
 
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
-    """Return the filter of an *importer*: a process that imports a module, and then forks its evaluations.
+    """Return the filter of an *importer*, a process that imports a module and then forks its evaluations.
 
-    The filter denies the same calls as an evaluation's filter, except the calls needed for importing and forking. The
-    arguments are as for `child_filter`, apart from `signals`. Pass True for `signals` if the importer could otherwise
-    signal other processes. Its evaluations then cannot send any signals either, because the filter also applies to
-    them.
+    It denies what `child_filter` denies, except calls for importing and forking. Pass True for `signals` if nothing
+    else keeps the importer from signalling other processes. The evaluations then cannot send signals either, even to
+    themselves.
     """
     known = _machine(machine)
     return _assemble(
@@ -99,15 +96,13 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
 
 
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
-    """Return the filter of an evaluation's process.
+    """Return the filter of an evaluation's process. It denies child processes, and signals to other processes.
 
-    The process may have no children, and may send signals only to itself.
+    Before loading the filter, replace OWN_PID in it. `machine` is as in uname(2).
 
-    It can change the attributes of a file only through an open descriptor, so Landlock controls access to the file. If
-    `owns_devices` is True, the process cannot change any attributes. Otherwise a process of root could open a device
-    node, and deny everyone access to the device.
-
-    Load this filter last, on top of the template's filter. First replace OWN_PID in it. `machine` is as in uname(2).
+    Attributes of a file can be changed only through an open descriptor, so Landlock controls which files these are.
+    Pass True for `owns_devices` if the process is root. It then cannot change any attributes, because it could deny
+    everyone access to a device.
 
     Raises:
         UnsupportedMachine: there is no filter for this machine.
@@ -134,10 +129,10 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Error numbers of Linux. They are listed here because other systems have other numbers."""
+    """Error numbers of Linux. The `errno` module has those of the current system, which may be another."""
 
     SUCCESS = 0
-    """The call does nothing, and reports success."""
+    """The call reports success, but does nothing."""
     EPERM = 1
     EAGAIN = 11
     ENOSYS = 38
@@ -152,13 +147,13 @@ class _Instruction:
     code: int
     operand: int
     if_true: int = 0
-    """Number of instructions to skip if the comparison holds. At most 255."""
+    """Number of instructions to skip if the comparison is true. At most 255."""
     if_false: int = 0
-    """Number of instructions to skip if the comparison does not hold. At most 255."""
+    """Number of instructions to skip if the comparison is false. At most 255."""
 
 
 _Block: TypeAlias = tuple[_Instruction, ...]
-"""Consecutive instructions. A jump stays within the block, or leads to the instruction right after the block."""
+"""Consecutive instructions. Jumps lead to instructions of the block, or to the first instruction after it."""
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -178,8 +173,8 @@ _LOAD_ARCHITECTURE = _load(4)
 
 
 def _load_argument(index: int) -> _Block:
-    """Load the low word of a call's argument. This is enough, because the kernel ignores the high word of the arguments
-    tested here.
+    """Load the low 32 bits of a call's argument. The kernel ignores the high bits of the arguments that are tested
+    here.
     """
     return _load(16 + 8 * index)
 
@@ -189,31 +184,30 @@ def _mask(bits: int) -> _Block:
 
 
 def _answer(errno: Errno) -> _Block:
-    """End the program, and deny the call with this error."""
     return (_Instruction(_RETURN, 0x0005_0000 | errno),)
 
 
 _ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
 _KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
 
-# Each of these functions returns a block that runs `then` if a condition holds. `then` must end the program. If the
-# condition does not hold, the program continues after the block.
+# Each of these functions returns instructions that run `then` if a condition is true. `then` ends the program. If the
+# condition is false, the instructions after `then` run.
 
 
 def _if_any(values: Iterable[int], then: _Block) -> _Block:
-    """Run `then` if one of the non-empty `values` is loaded."""
+    """Run `then` if the loaded word is one of `values`."""
     *others, last = values
     tests = [_Instruction(_IF_EQUAL, value, if_true=len(others) - place) for place, value in enumerate(others)]
     return (*tests, _Instruction(_IF_EQUAL, last, if_false=len(then)), *then)
 
 
 def _unless(value: int, then: _Block) -> _Block:
-    """Run `then` if any value other than `value` is loaded."""
+    """Run `then` if the loaded word is not `value`."""
     return (_Instruction(_IF_EQUAL, value, if_true=len(then)), *then)
 
 
 def _if_bits(bits: int, then: _Block) -> _Block:
-    """Run `then` if any of `bits` is set in the loaded word."""
+    """Run `then` if the loaded word has any of `bits`."""
     return (_Instruction(_IF_ANY_BIT, bits, if_false=len(then)), *then)
 
 
@@ -233,79 +227,77 @@ def _if_within(values: range, then: _Block) -> _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Denial:
-    """System calls that are denied with `errno`. Their names are separated by spaces."""
+    """System calls, separated by spaces, that are denied with `errno`."""
 
     errno: Errno
     calls: str
 
 
 _ALWAYS = (
-    # No network. Socket pairs stay allowed (below), because asyncio uses a pair to wake itself.
+    # Deny the network. Allow pairs of connected sockets, because asyncio needs a pair.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # A filter cannot examine these calls, because their arguments are in memory, or because they run other calls.
+    # Deny calls that a filter cannot check, because their arguments are in memory, or because they run other calls.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
-    # No access to the memory and descriptors of other processes. No signals that would bypass the rules for kill.
+    # Deny access to the memory and descriptors of other processes, and signals that bypass the rules for kill.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
     _Denial(Errno.EPERM, "pidfd_getfd pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # No namespaces and mounts, because they would change the file system that the sandbox shows.
+    # Deny namespaces and mounts, because they could uncover hidden files.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # No access to files except by path, because Landlock and mounts confine only access by path. No device files.
+    # Deny access to files without a path, because mounts and Landlock protect paths. Also deny device files.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # No locks. Otherwise a process could lock any file that it can read, and make other programs wait. An evaluation
-    # needs no locks on its own files, because no other process can open them.
+    # Make locks do nothing. Otherwise code could lock any file that it can read, and make other programs wait.
+    # Evaluations need no locks, because no other process can open their files.
     _Denial(Errno.SUCCESS, "flock"),
-    # No attributes that outlast a file's content. No watches on files, because each user has only a few of them.
+    # Deny attributes, which remain after a file is emptied, and watches, because each user has only a few.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
-    # No calls for administrators, and no calls in which attacks on the kernel often start.
+    # Deny calls for administrators, and calls that are often used to attack the kernel.
     _Denial(Errno.EPERM, "bpf perf_event_open userfaultfd personality modify_ldt iopl ioperm lookup_dcookie syslog"),
     _Denial(Errno.EPERM, "init_module finit_module delete_module kexec_load kexec_file_load reboot vhangup"),
     _Denial(Errno.EPERM, "swapon swapoff acct quotactl quotactl_fd sethostname setdomainname"),
     _Denial(Errno.EPERM, "settimeofday clock_settime adjtimex clock_adjtime"),
-    # No change of user, and no additional rights.
+    # Deny changing the user and getting privileges.
     _Denial(Errno.EPERM, "setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid"),
     _Denial(Errno.EPERM, "capset lsm_set_self_attr add_key request_key keyctl"),
-    # No memory that the limit does not count, that cannot be swapped out, or that remains after the process.
+    # Deny memory that limits do not count, that cannot be swapped out, or that outlives the process.
     _Denial(Errno.EPERM, "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl"),
     _Denial(Errno.EPERM, "mq_open mq_unlink mlock mlock2 mlockall memfd_create memfd_secret vmsplice"),
-    # No scheduling calls, because these calls affect all of the user's processes.
+    # Deny scheduling calls, because they affect other processes of the user.
     _Denial(Errno.EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     _Denial(Errno.EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
 )
 
 _FILES = (
-    # Landlock does not control these calls, so they could change the user's own files.
+    # Deny calls that change files and that Landlock does not control.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
-    # Landlock controls this call only from ABI 3 on.
+    # Landlock denies this call only since ABI 3.
     _Denial(Errno.EPERM, "truncate"),
-    # A message can hold the descriptor of a deleted file, whose size no limit counts.
+    # Deny sending descriptors, because a descriptor in a message can keep a deleted file that no limit counts.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
-    # The target may be any process of the user. The template's filter cannot allow an evaluation to signal itself,
-    # because it does not know the id of each child.
+    # Deny all signals, because the target may be any process of the user. An exception for an evaluation's own id is
+    # impossible, because the id is not known yet.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # An evaluation has only one process. So killing this process at the end leaves nothing behind.
+    # Keep an evaluation a single process, so that killing it leaves nothing behind.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
 
 _IMPORTER = (
     _Denial(Errno.EAGAIN, "execve execveat"),
-    # The process must stay in its session and group, so that AdaCoder can kill the group. It must not get a handle to
-    # other processes.
+    # Keep the process in its process group, so that AdaCoder can kill the group.
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
-    # A path may lead to the folder of another evaluation. Calls with a descriptor are safe, because Landlock decides
-    # which files can be opened.
+    # Deny changes by path, because the path may lead to another evaluation's folder.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # A Landlock rule keeps its file even after the file is deleted, so no limit would count the file.
+    # Deny new rules of Landlock, because a rule keeps a deleted file that no limit counts.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 
@@ -313,7 +305,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Yield instructions that deny these calls. The number of the current call must be loaded."""
+    """Yield instructions that deny these calls. The number of the current call is already loaded."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -322,10 +314,10 @@ def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction
 
 
 def _foreign(machine: Machine) -> _Block:
-    """Deny unknown calls, and kill a process that uses the calls of another architecture.
+    """Deny calls that are not in the table, and kill a process that uses the calls of another architecture.
 
-    On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have numbers above all others,
-    so they count as unknown. Afterwards, the number of the call stays loaded.
+    On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have high numbers, so they count
+    as unknown. Afterwards, the number of the call is loaded.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -340,7 +332,7 @@ def _foreign(machine: Machine) -> _Block:
 
 
 def _on(machine: Machine, calls: str, then: _Block) -> _Block:
-    """Run `then` if the number of one of these calls is loaded. `then` must end the program."""
+    """Run `then` if the current call is one of these. `then` must end the program."""
     numbers = machine.numbers(calls.split())
     return _if_any(numbers, then) if numbers else ()
 
@@ -355,7 +347,8 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Allow only threads that share their descriptors. Otherwise the limit of descriptors would apply to each thread alone.
+"""Deny new processes, but allow threads. Threads must share their descriptors, because each would have its own limit
+otherwise.
 """
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
@@ -365,9 +358,9 @@ _NO_SHARED_MEMORY = (
     *_if_any([_MAP_SHARED | _MAP_ANONYMOUS], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny shared memory without a file. No limit counts this memory, and one mapped page can keep all of it.
+"""Deny shared memory without a file, because no limit counts this memory.
 
-The mask works, because MAP_SHARED_VALIDATE contains the bit of MAP_SHARED, and MAP_PRIVATE does not.
+MAP_SHARED_VALIDATE includes the bit of MAP_SHARED, so the mask matches both.
 """
 
 _OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
@@ -376,7 +369,7 @@ _OWN_LIMITS = (*_load_argument(0), *_unless(0, _answer(Errno.EPERM)), *_ALLOW)
 
 _SET_PDEATHSIG = 1
 _BOUND_TO_PARENT = (*_load_argument(0), *_if_any([_SET_PDEATHSIG], _answer(Errno.EPERM)), *_ALLOW)
-"""Deny a change of the signal that kills the process when its parent ends."""
+"""Keep the signal that kills the process when its parent ends."""
 
 _SET_CHILD_SUBREAPER = 36
 _ADOPTING = (
@@ -384,7 +377,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""Make sure that the process continues to adopt its orphans, so that AdaCoder can find them."""
+"""Keep the process adopting its orphans, so that AdaCoder can find and kill them."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
@@ -394,10 +387,9 @@ _CONNECTED_PAIRS = (
     *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
     *_ALLOW,
 )
-"""Allow only streams. A datagram socket of a pair could send to any other socket, by sendto or sendmsg.
+"""Allow only stream sockets. A datagram socket could send to other programs' sockets.
 
-The bit is set in SOCK_DGRAM, and in SOCK_RAW, which means the same for Unix sockets. It is not set in SOCK_STREAM and
-SOCK_SEQPACKET.
+`_DATAGRAM` is a bit of SOCK_DGRAM and SOCK_RAW, but not of SOCK_STREAM and SOCK_SEQPACKET.
 """
 
 _BY_DESCRIPTOR = (
@@ -407,10 +399,10 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Allow changes of a file's times only if the file is open. In such a call, both words of the path pointer are 0."""
+"""Allow a change of a file's times only through a descriptor. The path pointer, two words, is then 0."""
 
 _LOCKS = (6, 7, 37, 38)
-"""The commands F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
+"""F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
 _SETOWN, _SETSIG, _SETOWN_EX, _SETLEASE, _NOTIFY, _SETPIPE_SZ = 8, 10, 15, 1024, 1026, 1031
 _SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG = 1036, 1038, 1040
 _COMMANDS = (
@@ -420,14 +412,14 @@ _COMMANDS = (
     *_if_any([_SET_RW_HINT, _SET_FILE_RW_HINT, _SETDELEG], _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Deny some commands of fcntl. Commands for locks get the same answer as `flock`. The reasons for the others:
+"""Deny dangerous commands of fcntl:
 
-* The owner of a descriptor gets a signal of any kind, even SIGKILL, when there is something to read. So code could
-  kill another process by making it the owner.
-* A lease on a file makes other programs wait when they open the file.
+* Locks have no effect, as with `flock`.
+* The owner of a descriptor can get any signal. So code could kill another process by making it the owner.
+* A lease makes other programs wait when they open the file.
 * Each user has only a few watches on folders.
-* A larger pipe takes memory that all pipes of the user share.
-* A hint on a file works without write access, so it could pass data to the next evaluation.
+* A large pipe uses memory that all pipes of the user share.
+* A hint on a file needs no write access, so it could pass data to the next evaluation.
 """
 
 _FIOSETOWN, _SIOCSPGRP, _TIOCSTI, _TIOCLINUX = 0x8901, 0x8902, 0x5412, 0x541C
@@ -439,22 +431,21 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""Deny some requests of ioctl: an owner of a socket (as above), typing into the terminal, and requests to file systems.
+"""Deny dangerous requests of ioctl. These instructions do not end the program, so others can follow.
 
-Many requests to file systems change a file, or its attributes, even if the file is open only for reading. The second
-byte of a request's number shows whether it belongs to all file systems (f, v, X), to Btrfs (0x94) or to F2FS (0xf5).
-Cloning a file into another file stays allowed, because it needs write access. The block does not end the program, so
-other blocks can follow.
+Denied are setting a socket's owner, typing into the terminal, and most requests to file systems. Many of these change a
+file that is open only for reading. The second byte of their numbers shows the file system: any (f, v, X), Btrfs (0x94)
+or F2FS (0xf5). Cloning a file stays allowed, because it needs write access.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """Deny O_TRUNC without write access, because Landlock controls truncation only from ABI 3 on.
+    """Deny emptying a file (O_TRUNC) without write access. Landlock denies this only since ABI 3.
 
-    `flags` is the index of the argument with the flags. O_RDONLY (0) gives no write access. The undefined mode 3, which
-    the kernel accepts, gives no write access either.
+    `flags` is the index of the argument with the flags. The kernel also accepts mode 3, which gives no write access
+    either.
     """
     truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
     return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

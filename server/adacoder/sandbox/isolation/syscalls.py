@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NEWEST = 469
-"""The highest number that the filters know: file_setattr. From 424 on, a call has the same number on all machines."""
+"""The newest call in the table: file_setattr. From 424 on, numbers are the same on all machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A processor architecture, with its own numbers of system calls."""
+    """A processor architecture and its numbers of system calls."""
 
     architecture: int
     """The machine's AUDIT_ARCH, as in linux/audit.h."""
     unassigned: range
-    """Unassigned numbers between the machine's own calls and the calls that all machines share."""
+    """Numbers between the machine's own calls and the calls that all machines share. No call has them."""
     column: int
     """Column of `_TABLE` with the machine's numbers."""
 
     def numbers(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the numbers of the named calls. Calls that the machine lacks are left out."""
+        """Return the numbers of the named calls, without calls that the machine lacks."""
         numbers = [_SHARED.get(name) or _TABLE[name][self.column] for name in names]
         return tuple(number for number in numbers if number is not None)
 

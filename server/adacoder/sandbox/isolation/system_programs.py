@@ -1,7 +1,7 @@
-"""Find the programs that AdaCoder runs outside isolation. Only root may be able to change them.
+"""Find the programs that AdaCoder runs outside isolation, such as bubblewrap. Only root may be able to change them.
 
-A lookup on PATH alone is not safe, because PATH may contain an activated environment, `.`, or a folder of the project.
-So a program counts only if it is in a system folder.
+PATH alone is not safe, because it may contain a virtual environment, `.` or a folder of the project. So the program
+must be in a system folder.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _FOLDERS = (
     *("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin"),
     *("/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin", "/run/current-system/profile/bin"),
 )
-"""Folders of the system's programs. The last three are for NixOS, Nix for all users, and Guix.
+"""Folders of the system's programs. The last three belong to NixOS, Nix and Guix.
 
-Ownership alone is not enough. In a container, root owns everything, even a project's programs.
+Checking the owner is not enough. In a container, root often owns a project's programs as well.
 """
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def program_of_system(name: str) -> Path | None:
-    """Return the real path of a program in a system folder that is on PATH, or None.
+    """Return the real path of a program in a system folder on PATH, or None.
 
-    A program does not count if a user other than root could have put it there.
+    Programs that another user than root could have put there do not count.
     """
     for folder in _FOLDERS:
         path = Path(os.path.realpath(os.path.join(folder, name)))  # noqa: PTH118  # Path has no realpath that never raises
@@ -36,7 +36,7 @@ def program_of_system(name: str) -> Path | None:
 
 
 def program_of_others(name: str) -> str | None:
-    """Return the path of a program on PATH that `program_of_system` does not accept, or None."""
+    """Return the path of a program on PATH that `program_of_system` rejects, or None."""
     return shutil.which(name) if program_of_system(name) is None else None
 
 
@@ -57,17 +57,17 @@ def _is_roots(path: Path) -> bool:
     """Return whether only root can change a file, or the entries of a folder."""
     with suppress(OSError):
         found = path.lstat()
-        # In a sticky folder, such as the store of Nix, only the owner of an entry can replace the entry.
+        # In a sticky folder, such as the store of Nix, only an entry's owner can replace the entry.
         kept = found.st_mode & stat.S_ISVTX and stat.S_ISDIR(found.st_mode) and not found.st_mode & stat.S_IWOTH
         return (found.st_uid == 0 or _is_nobodys(found.st_uid)) and bool(kept or not found.st_mode & _OTHERS_WRITE)
     return False
 
 
 def _is_nobodys(user: int) -> bool:
-    """Return whether `user` is the overflow id, which replaces the id of every user outside this user namespace.
+    """Return whether `user` is the overflow id, which stands for all users outside of this user namespace.
 
-    No process in the namespace can run as such a user, so files with this owner are safe. In a container that an
-    ordinary user started, the files of the machine's root have this owner.
+    Such files are safe, because no process in the namespace can have this id. In a container without root, they belong
+    to the machine's root.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
