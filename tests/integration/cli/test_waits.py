@@ -17,7 +17,7 @@ SLOW = Script(GOOD_REPLY, load=0.5)
 
 @pytest.fixture
 def long() -> float:
-    """Return the seconds from which on a step is reported. By default, nearly all are."""
+    """Return the seconds after which a step is reported. By default, nearly all steps are slower."""
     return 0.01
 
 

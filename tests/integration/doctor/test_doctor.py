@@ -1,4 +1,4 @@
-"""The examination of the installation, from AdaCoder itself to the speed of each model of the ladder."""
+"""The examination of the installation, from AdaCoder itself to the speed of each model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("machine")
 
 
 def answers(_: object) -> str:
-    """Return a model's reply to the request to count."""
+    """Return a reply to the request to count."""
     return NUMBERS
 
 
@@ -129,7 +129,7 @@ async def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None
 async def test_a_public_server_is_not_asked_unless_that_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine counts as remote
+    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine counts as a remote one
     async with StandIn(answers) as standin:
         refused = await finding("Ollama", Settings(host=standin.host), tmp_path)
         assert standin.seen == []

@@ -1,4 +1,4 @@
-"""Test what `doctor` says about servers that tell little, about other names of models, and about its probe."""
+"""Findings of `doctor` about servers that report little, other names of models, and its test request."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ HALF = f'```python\n{STUB}    return "AL"\n```'
 
 
 async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
-    """Generate a stub, with a candidate that passed half of the examples. Return the document and the answer."""
+    """Generate a function with a candidate that passes half of the examples. Return the document and the answer."""
     async with StandIn([HALF]) as standin:
         await configure(editor, **told_of(standin, maxIterations=0), inlayHints=True, **settings)
         uri = await editor.write("names.py", STUB)
@@ -197,7 +197,7 @@ async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
 
 
 async def shows_anything(editor: Client, uri: str) -> list[Any]:
-    """Return everything shown about the function except the actions."""
+    """Return True if anything but actions is shown for the function."""
     found = [*shown(editor, uri), await hovered(editor, uri, "initials"), *await hints(editor, uri)]
     return [*filter(None, found), *(title for _, title in await lenses(editor, uri) if "/" in title)]
 
@@ -406,7 +406,7 @@ sys.exit(stdio.serve())
 
 
 async def test_an_editor_that_was_busy_is_asked_to_refresh_at_the_end(tmp_path: Path) -> None:
-    """Neovim answers nothing while it shows "Press ENTER"."""
+    """Neovim does not answer while it shows "Press ENTER"."""
 
     def silent(params: object) -> None:
         raise Silence
@@ -526,7 +526,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
     async with Client.started(tmp_path, untrusted, capabilities=SHOWING) as editor:
         uri = await editor.write("f.py", text)
         await save(editor, uri)
-        await asyncio.sleep(1.0)  # nothing shows that nothing starts
+        await asyncio.sleep(1.0)  # nothing would show a start
         assert editor.descendants() == set()
         assert await lenses(editor, uri) == [("def f():", "Check")]
         await configure(editor, checkOnSave=True, trusted=True)
@@ -536,7 +536,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
 
 
 async def test_a_change_that_comes_after_the_end_of_its_document_is_let_go(editor: Client) -> None:
-    """VS Code sends such a change when a file is closed unsaved. When the file is opened again, its text is whole."""
+    """VS Code sends such a change when an unsaved file is closed. Opening the file again sends the whole text."""
     uri = await editor.write("closed.py", STUB)
     document, before = editor.documents[uri], editor.stderr
     await editor.close(uri)

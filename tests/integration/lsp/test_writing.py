@@ -1,4 +1,4 @@
-"""A client that declares it is told what a model writes, before anything is in the text."""
+"""A client that declares it receives the model's growing reply, before anything is in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody waits for ever for a docstring whose series was ended."""
+"""If a series of docstrings is ended, none of them waits forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code in all forms of replies: markup, JSON, listings, and replies that leave parts out."""
+"""Code in all forms of replies: markup, JSON, listings, and replies that omit parts."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ SHAPES = {
     "numbered in prose": f"The code:\n\n{numbered('{:2} {}')}\n\nLine 2 compares.",
     # characters
     "line endings translated twice": CLAMP.replace("\n", "\r\r\n"),
-    # other texts before and after
+    # other texts around the code
     "another file behind": f"{CLAMP}\nimport django\nfrom django.conf import settings\n\nsettings.configure()\n",
     "docstring ended": f'not below least.\n\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
     "whole lines of the docstring": f'\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
@@ -331,7 +331,7 @@ TEXTS = st.lists(st.sampled_from(["-- x", "++ y", "- a", "+ b", "@@ -1 +1 @@", "
 def test_a_unified_diff_gives_the_function_that_it_was_made_of(
     before: list[str], after: list[str], above: list[str], context: int
 ) -> None:
-    """Any lines may be removed and added, even lines that start like a header of a file."""
+    """A diff may add and remove any lines, even lines that look like a file's header."""
 
     def module(lines: list[str]) -> str:
         within = "\n".join(["", *lines, ""])

@@ -1,4 +1,4 @@
-"""Context for a model besides the task: pieces of the module, and related pieces of the project's other files."""
+"""Context for a model besides the task: parts of the module, and related parts of other files."""
 
 from __future__ import annotations
 
@@ -396,7 +396,7 @@ def test_how_the_class_uses_a_method_is_shown(decorator: str, line: str, is_show
     assert of(project.pieces("A.f", text), "call") == expected
 
 
-# Texts that are never shown
+# texts that are never shown
 
 
 @pytest.mark.parametrize(
@@ -442,6 +442,3 @@ def test_long_strings_and_secrets_are_not_shown(statement: str, project: Project
 )
 def test_constants_that_tell_something_are_shown_whole(statement: str, project: Project) -> None:
     assert statement in whole(project.pieces("f", f'{statement}\ndef f():\n    """Doc."""\n'))
-
-
-# Other texts and their abilities

@@ -1,4 +1,4 @@
-"""SEMAG: its equations, its moves between levels, and its agents' requests."""
+"""SEMAG: its equations, the order of its levels, and its agents' requests."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ async def test_what_cannot_be_traced_twice_leads_to_a_discussion() -> None:
 
 
 async def test_traces_of_the_same_example_are_compared() -> None:
-    """The second program fails the first example, and the third one the second. They differ on the first example."""
+    """The second program fails the first example, and the third one the second.
+
+    Both are compared on the first example.
+    """
     first, second = EXAMPLES[:2]
 
     def by_example(number: int, example: Example) -> Trace:
@@ -132,7 +135,7 @@ async def test_a_failure_outside_the_program_is_not_debugged() -> None:
 
 
 async def test_all_levels_are_sampled_as_the_settings_say() -> None:
-    """So a table can have the temperature as an axis (Figure 5)."""
+    """This makes the temperature an axis of a table (Figure 5)."""
     team = Team([], SAYS, alike)
     await team.run("semag", 1)
     assert {each.sampling for each in team.asked} == {None}
@@ -178,7 +181,7 @@ async def test_a_plan_is_verified_until_nothing_is_mended() -> None:
     assert team.actions == ["write", "plan", "verify", "verify", "write"]
 
 
-# Forms of replies
+# forms of replies
 
 
 @pytest.mark.parametrize(
