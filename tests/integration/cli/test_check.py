@@ -452,7 +452,7 @@ def test_a_folder_that_may_be_listed_but_not_entered_is_told_and_left_out(
 
 
 def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make `folder` unreadable, also for root."""
+    """Make everything in `folder` inaccessible, also for root."""
 
     def locked(function: Callable[..., object]) -> Callable[..., object]:
         def call(path: object, *arguments: object, **options: object) -> object:
