@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 80
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], object]) -> Settings:
-    """Return `base` overridden by `values`, except those that are None.
+    """Return `base` overridden by `values`. A value of None is ignored.
 
     Keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a message
     for each invalid value, which is ignored.

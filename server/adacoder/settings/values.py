@@ -48,15 +48,13 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Metadata of a setting. Its name and default are those of the field of Settings."""
+    """Metadata of a setting. The field of Settings has the name and the default."""
 
     values: Values
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of a default such as None, which is no value that a user can write. If present, an empty value
-    means the default.
-    """
+    """Description of a default such as None, which users cannot write. If present, an empty value means the default."""
     key: str
     """Key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
