@@ -310,7 +310,7 @@ class Editor:
         self._received = client.received = Received()
         self.shown: float | None = None
         """The longest time until a part of the model's reply was shown, in seconds. Only the case `writing` sets it."""
-        # Making the edit in this process would delay all messages.
+        # a second process makes the edit, because the edit would delay all messages here
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
 
     @classmethod
@@ -412,7 +412,7 @@ class Case:
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """Return work that runs a whole request with these replies."""
+    """Return a coroutine that runs a whole request. The model answers with `replies`."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 

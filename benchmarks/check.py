@@ -232,7 +232,7 @@ def compared(python: Path, folder: Path, path: Path) -> dict[str, JSON]:
     found = {docstring(each["target"]): each for each in lines if "::" in (each["target"] or "")}
     ours = {name: each for name, each in found.items() if not (each["reason"] or "").endswith(_NOT_CHECKED)}
     theirs = moved(verdicts_of_pytest(pytest_command(python, folder, path)), ours)
-    theirs = {name: verdict for name, verdict in theirs.items() if verdict != "skipped" or name in ours}  # no modules
+    theirs = {name: verdict for name, verdict in theirs.items() if verdict != "skipped" or name in ours}
     differences: list[JSON] = []
     for name in sorted({*ours, *theirs}):
         own, pytest = ours.get(name), theirs.get(name)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MODULES = ("argparse", "inspect", "typing", "tarfile", "doctest")
 LINES = 5000
 PLACES = {"beginning": 0.0, "middle": 0.45, "end": 0.9}
-"""The places where lines are typed: tenths of the file, given by the fraction at which each begins."""
+"""Names of places in the file, each with the fraction of the file that is above it."""
 
 T = TypeVar("T")
 

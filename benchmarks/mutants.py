@@ -188,7 +188,7 @@ async def place_of(target: Target, candidate: Candidate, test: str, project: Pro
 
 
 def passes_examples(verdict: Verdict) -> bool:
-    """Return True if a candidate passed all examples, or has none, so that tests decide."""
+    """Return True if a candidate passed all its examples, or has none."""
     kind = verdict.failure and verdict.failure.kind
     return verdict.failure is None or kind is FailureKind.TEST_FAILED or bool(verdict.tests)
 

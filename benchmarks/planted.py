@@ -130,7 +130,7 @@ class Planting:
         await self._checks.close()
 
     def _with_examples(self, text: str, path: Path, name: str, calls: Sequence[str]) -> Target:
-        """Return the function with examples of these calls in place of its own."""
+        """Return the function with a docstring whose examples make these calls."""
         missing = undocumented(text, path, qualname=name)
         if missing is not None:
             text = apply_edits(text, [skeleton(missing)])

@@ -138,7 +138,7 @@ async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Cl
     client = await Client.spawned(folder, settings, program)
     client.answers |= {
         "client/registerCapability": lambda _: None,
-        "workspace/applyEdit": lambda _: {"applied": True},  # Making the edit here would delay the other messages.
+        "workspace/applyEdit": lambda _: {"applied": True},  # otherwise the edit would delay all messages
         "window/showMessageRequest": lambda _: None,
     }
     try:

@@ -208,7 +208,7 @@ class Desk:
         return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
-        """Return True if the loop would end with this reply, perhaps after a repair by rules."""
+        """Return True if a reply passes the examples, perhaps after a repair by rules."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
         outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))

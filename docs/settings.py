@@ -75,7 +75,7 @@ def _in_words(family: Strategy) -> str:
 
 
 def manifest(text: str, settings: Definitions) -> str:
-    """Return the manifest with these settings."""
+    """Return VS Code's manifest, updated with `settings`."""
     data = json.loads(text)
     groups = data["contributes"]["configuration"]
     properties = {key: value for group in groups for key, value in group["properties"].items()}
@@ -91,7 +91,7 @@ def manifest(text: str, settings: Definitions) -> str:
 
 
 def english(text: str, settings: Definitions) -> str:
-    """Return the English texts of the manifest, including those of these settings."""
+    """Return the manifest's English texts, updated with `settings`."""
     texts = {f"adacoder.group.{title.lower()}": title for title in _titles()}
     for name, setting in settings.items():
         texts[f"adacoder.{setting.key}.description"] = _about(name, setting)
@@ -180,13 +180,13 @@ def _json(default: object, setting: Setting) -> object:
 
 
 def table(text: str, settings: Definitions) -> str:
-    """Return the page on settings with the table of these settings."""
+    """Return the page on settings, with an updated table."""
     before, _, rest = text.partition(_HEAD)
     return before + _HEAD + "".join(map(_row, settings, settings.values())) + rest[rest.index("\n\n") + 1 :]
 
 
 def workflows(text: str, registry: Iterable[Mapping[str, str]]) -> str:
-    """Return the page on strategies with a table of these workflows."""
+    """Return the page on strategies, with an updated table."""
     before, _, rest = text.partition(_WORKFLOWS_HEAD)
     lines = (" | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in registry)
     return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]

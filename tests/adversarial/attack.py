@@ -21,7 +21,7 @@ class Harm(StrEnum):
     PASSED = "passed"
     """The attack was reported as passed, although it forged the verdict or did something forbidden."""
     HUNG = "hung"
-    """There was no verdict within the time limit."""
+    """The evaluation has no verdict within the time limit."""
     SERVER_ENDED = "server ended"
     """The evaluator was killed, stopped or broken."""
     BYSTANDER_HIT = "bystander hit"

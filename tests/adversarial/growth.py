@@ -299,7 +299,7 @@ def some_shapes(name: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> bool:
-    """Print each combination before it is measured, and its growth if this is too much.
+    """Print each reader and shape before it is measured, and its growth if this is too much.
 
     Return True if nothing grows too much.
     """

@@ -263,7 +263,7 @@ class Scene:
 
     def _with_constants(self, path: Path, text: str) -> str:
         match path.suffix:
-            case ".pth":  # one line
+            case ".pth":  # a `.pth` file needs a single line
                 return f"import os; {'; '.join(self.constants.splitlines())}; {text}\n"
             case ".py":
                 return f"{self.constants}\n{dedent(text).strip()}\n"

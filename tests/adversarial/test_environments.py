@@ -446,7 +446,7 @@ async def test_an_environment_of_conda(hard: bool, scene: Scene, level: Level) -
         for part in ("bin", "lib"):
             if (conda / "pkgs" / name / part).is_dir():
                 linked(conda / "pkgs" / name / part, made / part, hard=hard)
-    (made / "bin" / VERSION).unlink()  # conda copies this file, because it changes paths in it
+    (made / "bin" / VERSION).unlink()  # conda copies the executable, because it changes paths in it
     os.link(scene.copied / "bin" / VERSION, made / "bin" / VERSION)
     for name in ("python", "python3"):
         (made / "bin" / name).unlink()

@@ -441,7 +441,7 @@ def f():
 
 @pytest.mark.parametrize(("most", "end"), [(1200, -signal.SIGKILL), (100, 7)], ids=["too many", "the control"])
 async def test_a_crowd_that_an_import_forks_is_killed(most: int, end: int, level: Level, tmp_path: Path) -> None:
-    """No message reports these processes, because they belong to no evaluation."""
+    """Forked processes belong to no evaluation, so no message reports that they were killed."""
     path = tmp_path / "evil.py"
     path.write_text(CROWDED.format(most=most, end=end), encoding="utf-8")
     async with hosted(tmp_path, level) as host:

@@ -19,7 +19,7 @@ from support.evaluating import until_called
 
 pytestmark = pytest.mark.isolation
 CALLED = "LIBC.prctl(15, b'beacon', 0, 0, 0)\n"
-"""Names the process "beacon", so that a test can see that the evaluation has come this far."""
+"""Code that renames the process to "beacon", so that a test sees when the evaluation has come this far."""
 
 POISONS = {
     "modes": "return each(lambda place: os.chmod(place, 0o711))",

@@ -235,7 +235,7 @@ async def checked(folder: Path, level: Level) -> Said:
         *("--timeout", str(SECONDS), "--interpreter", sys.executable),
         stdout=subprocess.PIPE,
         cwd=folder,
-        env=os.environ | ({} if level is Level.FULL else {"PATH": os.devnull}),  # hides bubblewrap
+        env=os.environ | ({} if level is Level.FULL else {"PATH": os.devnull}),  # without PATH, bubblewrap is not found
     )
     output, _ = await process.communicate()
     told = {}

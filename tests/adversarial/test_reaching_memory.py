@@ -83,5 +83,5 @@ async def test_nothing_of_another_process_is_reached(level: Level, tmp_path: Pat
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="/proc")
 async def test_where_nothing_isolates_all_of_it_is(tmp_path: Path) -> None:
-    """This is the control."""
+    """Control: at level `none`, every attempt succeeds."""
     assert await reached(Level.NONE, tmp_path) == str((True, ALL))

@@ -264,7 +264,7 @@ HONEST_ANYWHERE = {
 
 @pytest.mark.parametrize("name", HONEST)
 async def test_honest_code_changes_its_own_files(name: str, level: Level, tmp_path: Path) -> None:
-    """Not included: files that look like the user's (at level `lsm`, all files) and root's device nodes."""
+    """Exceptions are files that look like the user's (at level `lsm`, all files) and root's device nodes."""
     async with neighbours(tmp_path, level) as beside:
         for _ in range(2):
             failure = (await beside.evaluate(HONEST[name])).failure

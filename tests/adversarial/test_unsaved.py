@@ -238,7 +238,7 @@ HOOKS_OF_SETUPTOOLS = [how for how, text in BY_HOOK.items() if "Finder" in text 
 async def test_a_module_that_only_a_hook_finds_is_not_kept_in_memory(
     how: str, level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """No package above this module belongs to the project. Only the module's file shows that it does."""
+    """No package above the module belongs to the project, so only the module's file shows that it is the project's."""
     imports = "from prices_of_shop import RATE"
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:
         hook(made, f'FILES["prices_of_shop"] = "/lib/code/prices.py"\n{BY_HOOK[how]}')
@@ -376,7 +376,7 @@ async def test_what_lies_beside_its_source_does_not_run_either(
         assert await made.status("from goods import RATE") is Status.FAILED
         assert await made.status("from goods import RATE", goods=RIGHT) is Status.VERIFIED
         own.unlink()
-        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # this text was never saved
+        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # a text that was never saved
         # without a source, the bytecode replaces no text
         assert await made.status("from goods import RATE") is Status.VERIFIED
 

@@ -210,7 +210,7 @@ async def test_nor_in_a_docstring(name: str, level: Level, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", OF_IMPORTS)
 async def test_nor_in_an_import(name: str, level: Level, tmp_path: Path) -> None:
-    """The same forms, while a package or the module itself is imported."""
+    """The forms above, while a package or the module itself is imported."""
     form = dedent(HEAD.replace("{form}", FILES[name])) + "\n\nplace = os.environ['TMPDIR']\n"
     form += "os.chdir(place + '/0' if os.path.isdir(place + '/0') else place)\nGOT = taken()\n"
     (environment(tmp_path) / "installed.py").write_text(form, encoding="utf-8")

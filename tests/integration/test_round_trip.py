@@ -74,7 +74,7 @@ def blanked(target: Target) -> str:
 
 
 def problem(original: Target, stub: Target, dressing: Dressing) -> str | None:
-    """Return the difference after a function came back in a reply of this form; None if there is none."""
+    """Return the difference after a function lost its body and got it back; None if there is none."""
     before, after = original.text[: original.body.start], original.text[original.body.end :]
     written = splice(stub, extract(Reply(dressing(original)), stub)).text
     name = f"{original.qualname}, {dressing.__name__}"
@@ -164,7 +164,7 @@ WAYS = (fenced, whole_module, body_in_its_indentation)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--all`, try every function in each of these forms, otherwise in one."""
+    """With `--all`, try every form of reply for each function, otherwise one form."""
     if "turn" in metafunc.fixturenames:
         metafunc.parametrize("turn", range(len(WAYS)) if metafunc.config.getoption("all") else [0])
 

@@ -111,7 +111,7 @@ def test_the_choices_agree(key: str) -> None:
 
 
 def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_path: Path) -> None:
-    refused = {key.removeprefix("adacoder.") for key in RENEWING.OWN} - {"showWriting"}  # this setting can do no harm
+    refused = {key.removeprefix("adacoder.") for key in RENEWING.OWN} - {"showWriting"}  # a harmless setting
     for key in PROPERTIES:
         notices: list[str] = []
         (tmp_path / "pyproject.toml").write_text(f"[tool.adacoder]\n{key} = 1\n", encoding="utf-8")

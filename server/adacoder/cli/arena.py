@@ -184,7 +184,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return the tasks whose own solution passes on this machine. Print why each of the other tasks is left out."""
+    """Return the tasks whose own solution passes on this machine. Print why a task is left out."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")

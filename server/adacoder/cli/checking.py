@@ -180,7 +180,7 @@ class Checking:
         try:
             for form, path in self._reports.items():
                 if path is not None:
-                    from adacoder.cli.report_file import ReportFile  # rarely needed
+                    from adacoder.cli.report_file import ReportFile
 
                     files[form] = ReportFile(path)
             return await self._carried_out(places, began, files)
@@ -201,7 +201,7 @@ class Checking:
             self._name_left()
             self._view.close()
             if self._outdated:
-                from adacoder.cli.updating import Updating  # rarely needed
+                from adacoder.cli.updating import Updating
 
                 await Updating(self._tell, writes=self._writes).update(self._outdated)
         except AdaCoderError as error:

@@ -515,7 +515,7 @@ adacoder.add_command(
         help="Start a language server for editors, over stdin and stdout.",
     )
 )
-# This command exists only for the help: `__main__` starts the server without importing the command line.
+# The command exists only for the help: `__main__` starts the server without importing the command line.
 
 
 def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:

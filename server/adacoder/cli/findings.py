@@ -248,7 +248,7 @@ class Annotations(Findings):
 
 
 def _escaped(text: str, kept: str = "") -> str:
-    """Escape a text for a workflow command. In a property, `:` and `,` are escaped as well."""
+    """Escape a text for a workflow command. Values of a command's properties also need escapes for `:` and `,`."""
     for mark in "%\r\n:,":
         if mark not in kept:
             text = text.replace(mark, f"%{ord(mark):02X}")

@@ -83,8 +83,9 @@ def print_setup(agent: str) -> int:
 
 
 def _command() -> str:
-    """Return this installation's command with an absolute path. If an agent cannot find the command, it reports
-    nothing.
+    """Return the command of this installation, with its absolute path.
+
+    Agents do not report a command that they cannot find.
     """
     script = Path(sys.executable).parent / "adacoder"
     return shlex.quote(str(script)) if script.is_file() else f"{shlex.quote(sys.executable)} -m adacoder"

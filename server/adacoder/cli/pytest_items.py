@@ -161,9 +161,9 @@ class PytestDocstrings:
         self._places = {item: place for place, item in enumerate(self._items)}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Request the check of this docstring and of the next ones, so that they run at the same time.
+        """Request the check of `item` and of the next docstrings, so that they run at the same time.
 
-        A worker of pytest-xdist knows only the item that follows.
+        A worker of pytest-xdist knows only the next item.
         """
         place = None if hasattr(self._config, "workerinput") else self._places.get(item)
         ahead = [item, nextitem] if place is None else self._items[place : place + _AHEAD]

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_sarif(all_found: Sequence[Checked], left: Sequence[NotChecked], _seconds: float) -> bytes:
-    """Return the report. Failed examples are results, and files that could not be checked are notifications of the
-    tool.
-    """
+    """Return the report in SARIF. Failed examples become results. Files that were not checked become notifications."""
     results: list[JSON] = [result for found in all_found for result in _results(found)]
     results += [
         {"ruleId": "weakened", **_message(each.path, None, each.reason, "note" if each.is_skipped else "error")}

@@ -79,7 +79,7 @@ class StandingLine:
 def console(*, stderr: bool = False) -> Screen | Plain:
     """Return a Screen for a terminal, else a Plain, which needs no import of rich."""
     stream = sys.stderr if stderr else sys.stdout
-    # users set these variables to get rich's colours without a terminal
+    # with one of FORCE_COLOR and TTY_COMPATIBLE, a user asks for rich's colours even without a terminal
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
     return screen(stderr=stderr) if draws else Plain(stream)
 
@@ -95,7 +95,7 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return the last line of `console`, which shows the current work or why the program waits."""
+    """Return the line below all output on `console`, which shows the current work or why the program waits."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine

@@ -1,4 +1,4 @@
-"""`adacoder check --update`: write the actual outputs of failed examples into their files, or show this change."""
+"""`adacoder check --update`: write the actual outputs of failed examples into their files, or show the diff."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-
 
 @dataclass(frozen=True, slots=True)
 class AdaCoder:
-    """The main loop. A switch turns off each Agent that the paper ablates (section V-D)."""
+    """AdaCoder's main loop. The paper's ablations lack the planner, the debugger or both (section V-D)."""
 
     has_planner: bool = True
     has_debugger: bool = True

@@ -47,7 +47,7 @@ CODER = coder("programming_assistant", "writing the function by the verified pla
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
 """The Role that compares a `trace` of `code` with the `verification` of the plan."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
-"""The Role that fixes `code` by this comparison, which the prompt calls `advice`."""
+"""The Role that fixes `code`. Its prompt has the comparison of the trace with the plan as `advice`."""
 VERIFICATIONS = 12
 """Maximum number of verifications of a plan (section 4, and the authors' code)."""
 FIXES = 12

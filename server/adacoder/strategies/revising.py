@@ -108,7 +108,7 @@ INTERVENOR = Strategy(
     summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
-    iterations=5,  # the paper states no number; this is AdaCoder's
+    iterations=5,  # AdaCoder's number, because the paper states none
     budget=_budget,
     run=Revising(TEACHER, LEARNER_AGAIN, LEARNER).run,
     feedback="the error, and a method",
@@ -117,13 +117,13 @@ INTERVENOR = Strategy(
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
 """The Role that judges each block of a `trace` of `code`."""
 REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
-"""The Role that rewrites `code` by these judgements, which the prompt calls `advice`."""
+"""The Role that rewrites `code`. Its prompt has the judgements on the blocks as `advice`."""
 LDB = Strategy(
     name="ldb",
     summary="debugs block by block with the values that were seen at run time",
     paper="LDB: A Large Language Model Debugger via Verifying Runtime Execution Step by Step (Zhong et al., ACL 2024)",
     roles=(WRITER, JUDGE, REWRITER),
-    iterations=10,  # section 4.1
+    iterations=10,  # as in section 4.1
     budget=_budget,
     run=Revising(JUDGE, REWRITER, shows=lambda trace: shown(trace, in_blocks=True)).run,
     feedback="the error, and a trace",

@@ -34,6 +34,6 @@ TABLE: dict[str, tuple[Attack, ...]] = {
 }
 
 BENIGN = Attack("nothing", "return x + 1", ("passed",), Harm.POISONED)
-"""A program without any harm."""
+"""A harmless program."""
 
 ATTACKS: tuple[Attack, ...] = tuple(attack for attacks in TABLE.values() for attack in attacks)

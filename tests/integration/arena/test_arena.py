@@ -164,7 +164,7 @@ async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> N
     hall = Hall(tmp_path, lambda _: reply)
     await hall.run("direct", "adacoder", "agentcoder", "agentcoder:one-agent")
     assert CANARY in hall.tasks.read_text()  # control: the text is there to be found
-    assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # the control
+    assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # in solutions, too
     assert hall.model.asked
     assert not [ask for ask in hall.model.asked if CANARY in ask.text]
     stored = hall.stored()

@@ -281,7 +281,7 @@ async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
     found = await tasks_of(tmp_path, Settings())
     (why,) = found.left_out
     assert why.startswith("None of the tests in tests/test_ends.py could run: ")
-    assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # the other file's tests still judge
+    assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # tests in other files still judge
 
 
 @pytest.mark.isolation

@@ -157,7 +157,7 @@ def limited(desk: Desk, size: int, *options: str) -> Ran:
 
 def test_a_full_disk_leaves_whole_rows_and_a_sentence(desk: Desk) -> None:
     path = desk.folder / "arena.jsonl"
-    assert limited(desk, 1 << 30, "--samples", "1").code == 0  # control
+    assert limited(desk, 1 << 30, "--samples", "1").code == 0  # control: with enough space, the command works
     size = path.stat().st_size
     ran = limited(desk, 3 * size + size // 2)
     kept = path.read_text()

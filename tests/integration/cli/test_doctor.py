@@ -106,7 +106,7 @@ def test_in_a_file_each_finding_is_a_line(desk: Desk) -> None:
 def test_on_a_terminal_texts_stand_beside_the_names(columns: int, desk: Desk) -> None:
     with StandIn(answers).in_thread() as standin:
         shown = on_terminal(columns, ["doctor", "--host", standin.host, "--model", "other:1b"], os.environ)
-    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]  # the rest of each line
+    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]  # the text that stays visible on each line
     first = next(number for number, line in enumerate(lines) if line.startswith("✗ Model"))
     assert lines[first + 1].startswith(f"{' ' * 15}→ The server at ")
     assert lines[first + 2].startswith(" " * 17)

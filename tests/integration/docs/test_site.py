@@ -108,7 +108,7 @@ def test_all_pages_are_accessible_and_complete(browser: Browser) -> None:
     assert _dead(visits) == []
     assert [file.name for file, visit in visits.items() if not all(visit.told)] == ["search.html"]
     descriptions = {str(visits[page].told[0]) for page in pages}
-    assert len(descriptions) == len(pages) - 1  # the README begins like the first page
+    assert len(descriptions) == len(pages) - 1  # the README and the first page begin alike
     assert max(map(len, descriptions)) <= 155  # search engines cut off the rest
 
 

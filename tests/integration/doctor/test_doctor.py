@@ -45,9 +45,6 @@ def names(findings: Sequence[Finding]) -> list[str]:
     return [each.name for each in findings]
 
 
-# Findings that need no model.
-
-
 @needs_full
 async def test_where_all_works_nothing_is_to_be_done(tmp_path: Path) -> None:
     async with StandIn(answers) as standin:
@@ -93,9 +90,6 @@ async def test_the_project_and_what_it_may_not_set(tmp_path: Path) -> None:
     assert found.ok is None
     assert found.text == f"{tmp_path / 'pyproject.toml'} sets model, maxIterations"
     assert "adacoder.host" in found.advice
-
-
-# The server.
 
 
 async def test_the_server_tells_its_version_and_what_it_has(tmp_path: Path) -> None:
@@ -168,9 +162,6 @@ async def test_an_old_server_tells_less_and_works(tmp_path: Path) -> None:
     assert told["Context"].text == "8,192 tokens"
     assert "Loaded" not in told
     assert told["Speed"].ok
-
-
-# The model.
 
 
 @pytest.mark.parametrize(
@@ -323,9 +314,6 @@ async def test_a_window_that_the_model_cannot_exceed_is_the_one_asked_for(tmp_pa
         assert (await finding("Loaded", Settings(host=standin.host), tmp_path)).text == "yes"
 
 
-# Its speed.
-
-
 async def test_the_speed_is_measured_as_a_request_is_made(tmp_path: Path) -> None:
     settings = Settings(context_tokens=4096, keep_alive="3m")
     async with StandIn(answers) as standin:
@@ -441,9 +429,6 @@ async def test_it_tells_what_it_waits_for(tmp_path: Path) -> None:
         assert [each.name async for each in findings][-1] == "Speed"
     assert waits[-1] == f"loading {MODEL}"
     assert len(waits) > 2
-
-
-# Other models, and several.
 
 
 async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class ResponseError(Exception):
 
 
 class Silence(Exception):
-    """A handler raises this if the editor never answers."""
+    """Raised by a handler if the simulated editor never answers a request."""
 
 
 @dataclass
@@ -234,8 +234,6 @@ class Client:
             fresh = {grandchild for child in fresh for grandchild in children(child)}
         return found
 
-    # Messages
-
     async def send(self, message: Mapping[str, Any]) -> None:
         """Send a message unchanged."""
         body = json.dumps(message, ensure_ascii=False).encode()
@@ -331,7 +329,7 @@ class Client:
             await self.send(reply | {"error": {"code": error.code, "message": error.message}})
         except Silence:
             pass
-        async with self._changed:  # other tasks may wait for this message
+        async with self._changed:  # let tasks run that wait for the received message
             self._changed.notify_all()
 
     async def _listen_to_stderr(self) -> None:
@@ -340,8 +338,6 @@ class Client:
             self.stderr += line.decode(errors="replace")
             async with self._changed:
                 self._changed.notify_all()
-
-    # Texts
 
     def uri(self, path: Path | str) -> str:
         """Return the URI of a file. A name that has a scheme is already a URI."""
@@ -486,8 +482,6 @@ class Client:
             document.text = self.edited(document.text, edits)
             await self._did_change(uri, [{"text": document.text}])
         return {"applied": True}
-
-    # Actions of the user
 
     async def actions(
         self,

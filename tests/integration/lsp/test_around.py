@@ -34,9 +34,6 @@ def chosen(actions: list[dict[str, Any]], command: str) -> dict[str, Any]:
     return action
 
 
-# all functions without a body
-
-
 async def test_all_stubs_are_written_each_after_those_that_it_uses(editor: Client) -> None:
     text = f"{MONOGRAM}\n\n{STUB}\n\ndef double(x):\n    return 2 * x\n"
     async with StandIn([GOOD, DOTTED]) as standin:
@@ -109,8 +106,6 @@ async def test_a_file_without_stubs_says_so(editor: Client) -> None:
     assert "only declares types" in (await editor.execute("generateAll", {"uri": declared}))["reason"]
 
 
-# another candidate
-
 OTHER = f"```python\n{STUB}    words = name.upper().split()\n    return ''.join(word[0] for word in words)\n```"
 
 
@@ -161,9 +156,6 @@ async def test_another_than_the_one_that_was_not_inserted(editor: Client) -> Non
     assert editor.text(uri) == NO_EXAMPLES.replace("(text)", "(text: str) -> str")
 
 
-# order of the actions
-
-
 async def test_fix_comes_first_on_a_function_that_fails_until_it_is_another(editor: Client) -> None:
     wrong = f"{STUB}    return name\n"
     uri = await editor.write("names.py", wrong)
@@ -182,9 +174,6 @@ async def test_on_a_stub_generate_comes_first_also_if_it_fails(editor: Client) -
     await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
     await editor.told()
     assert commands(await editor.actions(uri, "def ", trigger=2)) == ["generate"]
-
-
-# examples, and the docstring
 
 
 async def test_suggested_examples_are_kept_and_then_written_into_the_docstring(editor: Client) -> None:
@@ -230,9 +219,6 @@ async def test_a_refused_docstring_is_told(editor: Client) -> None:
     assert (await editor.execute("writeDocstring", {"uri": uri, "qualifiedName": "f"}))["accepted"]
     kind, message = await editor.told()
     assert (kind, message) == (WARNING, "Not inserted: a docstring for 'f': the editor did not make the edit.")
-
-
-# comments, and other targets
 
 
 async def test_comments_of_a_stub_are_given_to_the_model_and_stay(editor: Client) -> None:

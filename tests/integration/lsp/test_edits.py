@@ -29,9 +29,6 @@ async def settled(editor: Client) -> None:
     await editor.execute("status")
 
 
-# While the model thinks
-
-
 async def test_an_untouched_function_is_found_at_its_new_place(editor: Client) -> None:
     async with StandIn([GOOD]) as standin:
         editor.settings = told_of(standin)
@@ -185,8 +182,6 @@ async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client)
     assert len(editor.all("workspace/applyEdit")) == 2
 
 
-# While the person types
-
 SLOW_IMPORT = f"import time\n\ntime.sleep(0.3)\nA = 0\n\n\n{STUB}"
 
 
@@ -234,9 +229,6 @@ async def test_an_editor_that_reports_late_gets_the_edit_again(editor: Client, s
             assert says in (await editor.told())[1], "the control"
             assert len(editor.all("workspace/applyEdit")) == 1
             assert not waits(editor)
-
-
-# Editors that refuse, or do not answer
 
 
 @pytest.mark.parametrize("how", ["not applied", "an error", "something malformed"])
@@ -298,9 +290,6 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
             assert [each["method"] for each in editor.received].count("workspace/applyEdit") == (reply == GOOD)
 
 
-# Editors with fewer abilities
-
-
 async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_path: Path) -> None:
     """Simulate ALE: it applies edits but does not declare this, and it answers nothing."""
 
@@ -315,7 +304,7 @@ async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_pa
             editor.answers["workspace/applyEdit"] = apply_in_silence
             uri = await editor.write("names.py", STUB)
             (action,) = await editor.actions(uri, "def ", trigger=None)
-            # this editor knows only commands
+            # an editor that executes only known commands
             assert action["command"] == "adacoder.server.generate"
             await editor.execute("generate", *action["arguments"])
             assert (await editor.told())[0] == INFO

@@ -146,8 +146,6 @@ class Session:
         about = {"uri": self.notebook, "notebookType": "jupyter-notebook", "version": 1, "cells": cells}
         self.tell("notebookDocument/didOpen", {"notebookDocument": about, "cellTextDocuments": items})
 
-    # Messages
-
     def write(self, data: bytes) -> None:
         """Receive the server's output."""
         message = json.loads(data.partition(b"\r\n\r\n")[2])
@@ -176,8 +174,6 @@ class Session:
     async def command(self, name: str, **argument: Any) -> Any:
         params = {"command": f"adacoder.server.{name}", "arguments": [argument]}
         return await self.ask("workspace/executeCommand", params)
-
-    # events
 
     async def step(self) -> None:
         """Perform one random action."""

@@ -92,9 +92,6 @@ async def check(editor: Client, name: str, qualname: str = "initials") -> Any:
     return await editor.run(name, qualname, mode="check")
 
 
-# Diagnostics
-
-
 async def test_a_failed_example_has_a_diagnostic_at_its_line_until_it_passes(editor: Client) -> None:
     text = f"import os\n\n\n{STUB}{WRONG_BODY}"
     uri = await editor.write("names.py", text)
@@ -121,8 +118,8 @@ async def test_diagnostics_go_with_the_text_that_they_are_of(editor: Client) -> 
     await check(editor, "names.py")
     await editor.until(lambda: shown(editor, uri))
     editor.received.clear()
-    await editor.change(uri, "A = 1\n", "A = 1\nB = 2\n")  # above
-    await editor.change(uri, "return 1", "return 2")  # below
+    await editor.change(uri, "A = 1\n", "A = 1\nB = 2\n")  # a change above the diagnostic
+    await editor.change(uri, "return 1", "return 2")  # a change below the diagnostic
     assert await hovered(editor, uri, "def initials")
     assert editor.all("textDocument/publishDiagnostics") == [], "the editor moves them itself"
     await editor.change(uri, WRONG_BODY, f"{WRONG_BODY}\n    # more of it\n")
@@ -321,8 +318,6 @@ async def test_positions_in_each_encoding(tmp_path: Path, encoding: str) -> None
         assert await hints(editor, uri) == [('>>> f("𝔸é") + "𝔸"  # 𝔸', "gave '𝔸é𝔸'")]
 
 
-# Lenses, hovers, hints
-
 SEVERAL = f'''import abc
 
 
@@ -480,9 +475,6 @@ async def test_hints_show_what_came_where_they_are_wanted(editor: Client) -> Non
     assert await hints(editor, uri) == [first, second]
     await editor.change(uri, WRONG_BODY, BODY)
     assert await hints(editor, uri) == []
-
-
-# Checks on save
 
 
 async def save(editor: Client, uri: str) -> None:

@@ -64,9 +64,6 @@ async def test_a_request_imports_what_it_needs(tmp_path: Path) -> None:
         assert not found & {"jedi", "pyflakes"}, "what reads whole modules is not in the process of the event loop"
 
 
-# The end
-
-
 def runs(pid: int) -> bool:
     """Return True if the process exists."""
     return Path(f"/proc/{pid}").exists()

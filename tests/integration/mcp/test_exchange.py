@@ -226,7 +226,7 @@ async def test_a_stateless_client_repeats_the_call_with_the_answer(result: objec
     assert asked["resultType"] == "input_required"
     ((key, request),) = asked["inputRequests"].items()
     assert request["method"] == "elicitation/create"
-    server.receive(id=key, result={"action": "accept", "content": {"choice": "0"}})  # not in this form
+    server.receive(id=key, result={"action": "accept", "content": {"choice": "0"}})  # not a valid answer
     again = {"_meta": meta, "requestState": asked["requestState"], "inputResponses": {key: result}}
     other = {"path": "b.py", "name": "f"}
     server.call(1, **again, arguments=other)

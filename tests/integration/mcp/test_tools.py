@@ -243,7 +243,7 @@ async def test_a_strangers_repository_runs_no_program_of_its_configuration(one: 
     assert (await one.call("behaviour_diff", **PLACE))["verdict"] == "same"
     assert (await one.call("check_examples", **PLACE))["verdict"] == "failed"
     assert not ran.exists()
-    git(folder, "diff", "HEAD")  # control
+    git(folder, "diff", "HEAD")  # control: git itself runs the program
     assert ran.exists()
 
 
@@ -513,7 +513,7 @@ async def test_too_many_calls_are_refused(one: Agent, folder: Path) -> None:
     (folder / "shapes.py").write_text(ENDLESS)
     for _ in range(17):
         one.begin("tools/call", name="check_examples", arguments=PLACE)
-    first = await one.next()  # the others run for two seconds
+    first = await one.next()  # the 17th call is refused at once; the others run for two seconds
     assert first["result"]["structuredContent"]["error"] == "busy"
 
 
@@ -555,7 +555,7 @@ async def test_project_settings_do_not_decide_where_prompts_go(folder: Path) -> 
         (folder / "pyproject.toml").write_text(address)
         async with agent(folder, OLLAMA_HOST="127.0.0.1:1") as one:
             assert (await one.call("generate", **PLACE))["verdict"] == "not_run"
-        async with agent(folder, "--host", standin.host) as one:  # control
+        async with agent(folder, "--host", standin.host) as one:  # control: an option may name the server
             assert (await one.call("generate", **PLACE))["verdict"] == "verified"
 
 

@@ -37,7 +37,7 @@ def served(engine: Engine, window: int, trained_with: int = 131072) -> Mapping[s
 
 
 def stub(words: int) -> Target:
-    """Return a function with a docstring of this many words."""
+    """Return a function with a docstring of `words` words."""
     text = f'def f(x):\n    """{"word " * words}\n\n    >>> f(1)\n    1\n    """\n'
     (one,) = functions(text, Path("m.py").absolute(), Path.cwd())
     return one.target

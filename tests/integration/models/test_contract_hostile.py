@@ -142,7 +142,7 @@ NO_PROGRESS: Mapping[str, Callable[[ServerKind], bytes]] = {
 async def test_parts_without_text_or_thought_are_no_progress(
     kind: ServerKind, empty: Callable[[ServerKind], bytes], *, begins: bool, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They reset no timeout, and their number is limited. A reply may contain some of them."""
+    """Parts without text do not reset a timeout, and their number is limited. A reply may contain some of them."""
     monkeypatch.setattr(waiting, "_MOST_EMPTY", 300 if many else 2000)
     nothing, first = empty(kind), [part(kind, "x")] * begins
     deadlines = Deadlines() if many else Deadlines(first=0.7, next=0.5)

@@ -74,7 +74,7 @@ async def test_only_the_named_server_is_asked_and_only_for_what_is_needed() -> N
 
 @every_ollama
 async def test_another_window_makes_the_server_load_the_model_anew(kind: ServerKind) -> None:
-    """So a request never asks for another window than the loaded model's."""
+    """Loading takes long, so AdaCoder asks for the same window in all requests."""
     async with talking(kind, [CODE] * 4) as (server, model):
         await ask(model)
         same = model_at(server.host, kind=kind)
@@ -247,7 +247,7 @@ async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) ->
 
 @every_ollama
 async def test_thoughts_are_no_part_of_the_reply(kind: ServerKind) -> None:
-    """This server thinks although it has not reported this ability."""
+    """The server has not reported that the model can think."""
 
     class Thoughtful(StandIn):
         def _reply(self, script: Script, model: Model, *rest: Any) -> Any:

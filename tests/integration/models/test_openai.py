@@ -59,9 +59,6 @@ async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
     return await open_model(f"openai:{CODER}", settings, Session(), lambda _: None)
 
 
-# Requests.
-
-
 async def test_what_is_asked_for() -> None:
     async with chatting([CODE]) as (server, model):
         await ask(model, max_tokens=100, stop=("1", "2", "3", "4", "5"))
@@ -145,9 +142,6 @@ async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pyte
             await model.close()
         assert len(server.requests) == len(proxy.requests) == 1
         assert proxy.seen[0].headers["host"] == "10.1.2.3:8000"
-
-
-# Where the code may go.
 
 
 async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,9 +266,6 @@ def test_nothing_else_is_contacted_and_nothing_is_imported_before_it_is_needed()
         assert after == ["httpx"]
 
 
-# The engines' data on their models.
-
-
 @pytest.mark.parametrize(
     ("engine", "models", "name", "window"),
     [
@@ -381,9 +372,6 @@ async def test_certificates_that_do_not_convince_are_told() -> None:
         raise httpx.ConnectError("All connection attempts failed")
 
 
-# Thinking.
-
-
 @pytest.mark.parametrize("engine", Engine)
 async def test_a_model_that_can_think_is_told_not_to(engine: Engine) -> None:
     async with chatting([Script(CODE, thinking="Hm.")], THINKER.name, engine=engine) as (server, model):
@@ -434,9 +422,6 @@ async def test_a_model_that_cannot_leave_it_is_told_to_think_less() -> None:
         assert asked["max_tokens"] > 512  # thoughts need more tokens
 
 
-# The ends of replies, and the reported counts.
-
-
 async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() -> None:
     again = (*MESSAGES, Message("assistant", CODE), Message("user", "Write g."))
     async with chatting([Script(CODE, token=9)] * 2, engine=Engine.LLAMA_CPP) as (_, model):
@@ -451,7 +436,7 @@ async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() ->
 
 
 def ended_after(count: int) -> Callable[[str], bool]:
-    """Return a function that is satisfied with a reply of this many lines."""
+    """Return a function that accepts a reply with this many lines."""
     return lambda text: text.count("\n") >= count
 
 

@@ -243,7 +243,7 @@ async def test_when_a_model_goes_is_set_as_its_last_request_goes() -> None:
 
         first = asyncio.create_task(ask(models[0]))
         await standin.until("first byte 1")
-        assert await until() != await until()  # this model was never idle
+        assert await until() != await until()  # the model was never idle
         await first
         await standin.until_idle()
         idle = await until()

@@ -1,4 +1,4 @@
-"""If a series of docstrings is ended, none of them waits forever."""
+"""If a process checks several docstrings and is ended, no docstring waits forever."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ async def test_each_of_fifty_requests_gets_its_own_function(tmp_path: Path) -> N
         async with server._slot:  # the server is busy with another request
             tasks = [asyncio.create_task(request(number, settings)) for number in range(CROWD)]
             await server.until("request 1")
-            asked = answer(server.requests[0])  # any of them may be the first
+            asked = answer(server.requests[0])  # the first of the fifty requests, in any order
             given_up = {number for number in GIVEN_UP if f"times{number}(" not in asked}
             for number in given_up:
                 tasks[number].cancel()

@@ -94,9 +94,6 @@ def fenced(candidate: Candidate) -> str:
     return f"```python\n{candidate.function}\n```"
 
 
-# No strategy can declare itself verified
-
-
 Move = Callable[[Request], Awaitable[object]]
 
 
@@ -200,9 +197,6 @@ async def test_a_strategy_that_evaluates_nothing_fails(tmp_path: Path) -> None:
     assert outcome.verdict.failure.kind is FailureKind.NO_FUNCTION
 
 
-# Comparisons
-
-
 async def majority(request: Request) -> None:
     """Write three programs, and prefer those whose results most others share."""
     attempts = [await request.evaluate(await request.ask(WRITER)) for _ in range(3)]
@@ -238,9 +232,6 @@ async def test_what_cannot_be_compared_is_noted(tmp_path: Path) -> None:
     assert notes[2].startswith("The two programs agree on ")
 
 
-# Budgets
-
-
 @pytest.mark.parametrize(("budget", "asked", "ran"), [({"calls": 2}, 2, 2), ({"programs": 3}, 4, 3), ({}, 6, 6)])
 async def test_a_budget_ends_a_request_exactly_where_it_says(
     tmp_path: Path, budget: dict[str, int], asked: int, ran: int
@@ -265,9 +256,6 @@ async def test_the_rounds_that_are_announced_are_the_strategys(tmp_path: Path) -
     outcome, _ = await desk.run(desk.target(), fenced(SUM), *["1. Do it."] * 0)
     await desk.service.close()
     assert outcome.rounds == 1
-
-
-# examples of other kinds of workflows
 
 
 async def test_designed_tests_send_a_candidate_back_and_replace_none_that_passed(tmp_path: Path) -> None:
@@ -296,7 +284,7 @@ async def test_designed_tests_send_a_candidate_back_and_replace_none_that_passed
         *("suggest", "write", "evaluate", "probe"),
         *("write", "evaluate", "probe"),
     ]
-    # both pass the docstring's examples, so the first is returned
+    # both programs pass the docstring's examples, so the first is returned
     outcome, _ = await outcome_of(tried, tmp_path, tests.replace("-3", "3"), fenced(SUM), fenced(HALF))
     assert outcome.status is not Status.VERIFIED
 

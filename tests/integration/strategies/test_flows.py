@@ -41,10 +41,10 @@ SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification":
     "codetree:dfs-d4-w2": 31,
     "codetree:dfs-d5-w2": 32,
 }
-"""Number of calls of tree searches in which every node has as many children as allowed.
+"""Numbers of calls of the tree searches in their worst cases.
 
-A search makes one list, and for each of 20 programs a writing, a score and a reflection. Leaves need no reflection.
-Without a critic, the list has three strategies. Breadth first, 12 nodes have reflections and 8 are leaves.
+A search asks for one list, and for a function, a score and a reflection for each of 20 programs. Programs at the
+greatest depth get no reflection.
 """
 
 
@@ -196,7 +196,7 @@ async def test_a_test_that_only_one_design_has_sends_nothing_back(name: str, des
 
 
 async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(desk: Desk) -> None:
-    """Each program fails the right test of every design. Only the last program is right."""
+    """Every program fails a right test in all designs. Only the last program is right."""
     wrong = "def hypotenuse(a, b):\n    return 5.0 + {}"
     desk.settings = replace(desk.settings, strategy="agentcoder")
     programs = [wrong.format(f"(a - 3) * {n}") for n in range(4)]

@@ -285,8 +285,8 @@ class StandIn(StandInServer):
     async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
         """Read a prompt. Return the nanoseconds that this took.
 
-        If the client hangs up, versions before 0.30 still read the whole prompt. Later versions stop, and keep the part
-        that they have read.
+        If the client hangs up, Ollama before 0.30 still reads the whole prompt. Later versions stop, and keep the part
+        that was read.
         """
         clock = asyncio.get_running_loop().time
         began = clock()

@@ -59,7 +59,7 @@ def streaming(*replies: str, obeys: bool) -> ScriptedModel:
 
 
 class Asking:
-    """Return a request's Agents, with a model that sends these replies."""
+    """Return a request's Agents. Their model answers with `replies`."""
 
     def __init__(self, *replies: str, of: Target = TARGET, obeys: bool = True) -> None:
         self.model = streaming(*replies, obeys=obeys)

@@ -46,7 +46,7 @@ def test_the_best_wins_and_the_bad_cost_little() -> None:
 def test_it_ends_in_time() -> None:
     world = World({"one": (0.9, 1.0), "two": (0.5, 1.0), "three": (0.2, 1.0)})
     ranking = world.ranked(12)
-    assert world.now <= 12 + 3  # this clock stands still while others wait, so all work that started in time also ends
+    assert world.now <= 12 + 3  # the simulated clock stands still during waits, so work that started in time also ends
     assert not ranking.is_complete
     assert ranking.best is not None
 

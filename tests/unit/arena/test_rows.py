@@ -141,7 +141,7 @@ def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def with_odd_members() -> Iterator[str]:
-    """Yield rows in which one member has such a value."""
+    """Yield a row for each member and each of the values in `ODD`."""
     told = json.loads(ROW.line())
     for holder, name in [*members(told)]:
         right, holder[name] = holder[name], "ODD"

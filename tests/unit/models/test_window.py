@@ -136,7 +136,7 @@ def test_the_ratio_is_that_of_the_worst_and_of_the_last() -> None:
     assert calibration.ratio == 1.0
     calibration.learn(WORDS, 721)  # 0.7 of the estimate
     assert calibration.ratio == pytest.approx(0.75)
-    calibration.learn(WORDS, 824)  # 0.8
+    calibration.learn(WORDS, 824)  # 0.8 of the estimate
     assert calibration.ratio == pytest.approx(0.85)
     for _ in range(32):
         calibration.learn(WORDS, 721)

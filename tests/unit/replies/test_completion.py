@@ -40,7 +40,7 @@ def target(qualname: str = "mean", text: str = MODULE) -> Target:
 
 
 def first_complete(text: str, of: Target, ends: list[int]) -> int | None:
-    """Return the first of `ends` at which the reply counts as complete."""
+    """Return the first length in `ends` at which the reply counts as complete."""
     complete = completion(of)
     return next((end for end in ends if complete(text[:end])), None)
 

@@ -50,7 +50,7 @@ def test_the_same(one: str, other: str) -> None:
         ("''", ""),
         ("[1, 2]", "[2, 1]"),
         ("[1]", "[1, 1]"),
-        # not literals
+        # outputs that are not literals
         ("3", "1 + 2"),
         ("1", "--1"),
         ("Decimal('1')", "Decimal('1')"),

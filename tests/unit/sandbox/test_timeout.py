@@ -14,7 +14,7 @@ SECONDS = 0.05
 
 
 class Counted:
-    """An evaluation whose kernel counters have these seconds."""
+    """An evaluation for which the kernel has counted these seconds of running and of waiting."""
 
     def __init__(self, *, waited: float = 0, computed: float = 0) -> None:
         self._waited, self._computed = waited, computed

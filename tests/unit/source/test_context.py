@@ -54,9 +54,6 @@ def test_the_nearest_of_the_rest_comes_first(project: Project) -> None:
     assert of(project.pieces("f", text), "module") == ["B = 2", "C = 3", "A = 1"]
 
 
-# The class around a method
-
-
 def test_a_class_shows_what_it_and_its_instances_have(project: Project) -> None:
     (text,) = of(
         project.pieces(
@@ -197,9 +194,6 @@ def test_the_overloads_of_a_function_come_first(project: Project) -> None:
     ]
 
 
-# Base classes
-
-
 @pytest.mark.parametrize("base", ["Shape", "shapes.Shape", "Shape, Generic[T]"])
 def test_what_a_base_class_promises_and_gives_is_shown(base: str, project: Project) -> None:
     project.write(shapes=SHAPES)
@@ -232,9 +226,6 @@ def test_what_a_base_class_promises_and_gives_is_shown(base: str, project: Proje
 def test_base_classes_that_go_in_circles_end(project: Project) -> None:
     found = project.pieces("A.f", 'class A(B):\n    def f(self):\n        """Doc."""\nclass B(A):\n    y = 1\n')
     assert "y = 1" in whole(found)
-
-
-# Names in the signature and the docstring
 
 
 @pytest.mark.parametrize(
@@ -394,9 +385,6 @@ def test_how_the_class_uses_a_method_is_shown(decorator: str, line: str, is_show
     text = f'class A:\n    {decorator}\n    def f(self):\n        """Doc."""\n    def g(self):\n        {line}\n'
     expected = [f"# how A.f is used in this module:\n{line}"] if is_shown else []
     assert of(project.pieces("A.f", text), "call") == expected
-
-
-# texts that are never shown
 
 
 @pytest.mark.parametrize(

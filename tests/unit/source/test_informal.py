@@ -153,7 +153,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        # not literals
+        # values or arguments that are not literals
         "f(1) == a",
         "f(a) == 1",
         "f(1) is FALSE",
@@ -167,7 +167,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "f(1) is not None",
         "f(1) == ''a'",
         "f(1) == 'a' 'b'",
-        # abbreviated
+        # abbreviated values
         "f([1, ...]) == 1",
         "f(1) == [1, ...]",
         "f(1) == 3.14...",
@@ -234,7 +234,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "For x = 1 + y the output is 3",
         "For x = 1 to 5 the output is 3",
         "except for x = 1 the output is 3",
-        # another way to call the function
+        # calls that the signature does not allow
         "f() == 3",
         "f(1, 2, 3) == 3",
         "f(1, z=2) == 3",
@@ -244,7 +244,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "Input: a number\nOutput: 2",
         "Input: 1, 2\nOutput: 3",
         "For x = n the output is 2",
-        # may mean something else
+        # text that may have another meaning
         "f(1) == ('a')",
         "f(1) == 2\nf(1) == 3",
         "f(n) = f(n - 1) + 1\nf(0) = 1",

@@ -107,7 +107,7 @@ def test_what_only_type_checkers_import_is_undefined_at_run_time() -> None:
     ],
 )
 def test_what_our_python_cannot_read_elsewhere(before: str, after: str) -> None:
-    """The unreadable statement may define these names. Other undefined names are still reported."""
+    """Names in the unreadable statement may be defined by it. All other undefined names are reported."""
     assert undefined(before, "log(x), g, sqrt(x)", "\n\n" + after) == ("log",)
 
 

@@ -37,9 +37,6 @@ def alike(number: int, example: Example) -> Trace:
     return steps_of(1, 2, 3)
 
 
-# Equations
-
-
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
@@ -76,9 +73,6 @@ def test_the_decision_weighs_marks_by_what_earlier_proposals_gained() -> None:
     assert weightiest({1: 80, 2: 90}, [0.5, 0], 1.0) == 1
     assert weightiest({1: 80, 2: 90}, [-0.5, 0], 1.0) == 2
     assert weightiest({}, [0, 0, 0], 1.0) == 3, "where no mark could be read"
-
-
-# Levels
 
 
 async def test_traces_that_stay_alike_lead_to_a_discussion_and_others_to_more_debugging() -> None:
@@ -135,7 +129,7 @@ async def test_a_failure_outside_the_program_is_not_debugged() -> None:
 
 
 async def test_all_levels_are_sampled_as_the_settings_say() -> None:
-    """This makes the temperature an axis of a table (Figure 5)."""
+    """The temperature can therefore be an axis of a table (Figure 5)."""
     team = Team([], SAYS, alike)
     await team.run("semag", 1)
     assert {each.sampling for each in team.asked} == {None}
@@ -179,9 +173,6 @@ async def test_a_plan_is_verified_until_nothing_is_mended() -> None:
         patching.setitem(STRATEGIES, "semag", strategy)
         assert (await team.run("semag")).candidate == written(2)
     assert team.actions == ["write", "plan", "verify", "verify", "write"]
-
-
-# forms of replies
 
 
 @pytest.mark.parametrize(

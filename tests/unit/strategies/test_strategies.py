@@ -182,7 +182,7 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
 
 @pytest.mark.parametrize("name", ["adacoder:no-planner", "adacoder:neither"])
 async def test_an_ablation_is_sampled_as_the_whole(name: str) -> None:
-    """This makes the missing agent the only difference."""
+    """Only the missing agent differs between an ablation and the whole strategy."""
     whole, ablation = Scripted(), Scripted()
     await whole.run("adacoder", None, 2)
     await ablation.run(name, None, 2)

@@ -58,7 +58,7 @@ class House:
         return self.program(name, f"#!/bin/sh\ntouch {self.folder / MARK}\n")
 
     def path(self, *folders: str) -> None:
-        """Set PATH to these folders."""
+        """Set PATH to `folders`."""
         self.set("PATH", os.pathsep.join(str(self.folder / folder) for folder in folders))
 
     def found(self, setting: Path | None = None, near: str = "") -> Finding:

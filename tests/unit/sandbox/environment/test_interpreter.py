@@ -103,7 +103,7 @@ def test_an_environment_whose_base_is_gone(tmp_path: Path) -> None:
 
 
 def added(python: Path, *lines: object) -> set[Path]:
-    """Return the folders that these lines of a `.pth` file add to what an interpreter shows."""
+    """Return the folders from which an interpreter imports because of `lines` in a `.pth` file."""
     pth = python.parents[1] / "lib/python3.11/site-packages/x.pth"
     pth.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return set(describe(python).added)

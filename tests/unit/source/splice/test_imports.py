@@ -104,7 +104,7 @@ class TestAmongTheNames:
 
 
 class TestAmongTheStatements:
-    """A new import statement is inserted in the order of the others."""
+    """A new import statement goes to its place in the order of the existing ones."""
 
     def test_a_package_of_its_own_is_no_other(self) -> None:
         target = target_in(f"import numpy\n\n\n{STUB}")
