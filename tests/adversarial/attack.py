@@ -43,8 +43,8 @@ class Harm(StrEnum):
 
 
 class Harness(StrEnum):
-    """The evaluator in which the attack must do its harm: AdaCoder's without isolation, or a usual kind of
-    evaluator.
+    """The evaluator in which the attack must do its harm: AdaCoder's without isolation, or a simple one as others
+    use it.
     """
 
     UNCONFINED = "unconfined"
@@ -52,11 +52,11 @@ class Harness(StrEnum):
     SCRIPT = "script"
     """A new process that ends in an `assert`. Its exit code is the verdict. It has the usual soft limits."""
     REPORT = "report"
-    """A new process that runs doctest and prints a verdict as JSON, which is believed."""
+    """A new process that runs doctest and prints a verdict as JSON. The evaluator believes it."""
     ANSWERS = "answers"
     """A new process that sends outputs through a pipe. The first output counts."""
     IN_PROCESS = "in process"
-    """`exec` and `==` in the evaluator's process. The verdict is in a list in a stack frame."""
+    """`exec` and `==` in the evaluator's process. An attack can reach the verdict through the stack."""
 
 
 @dataclass(frozen=True, slots=True)

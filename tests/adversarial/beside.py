@@ -105,7 +105,7 @@ UP = ("..", "../..", "/proc/self/cwd/..", "/proc/self/cwd/../..")
 BELOW = tuple(f"{up}/{number}" for up in UP for number in range(40))
 PLACES = {
     Level.FULL: str([*UP, *BELOW, "/tmp", "/", "/dev", "/dev/shm", "/etc", "/home", *map("/tmp/{}".format, range(40))]),
-    Level.LSM: str([*UP, *BELOW]),  # all other places belong to the machine
+    Level.LSM: str([*UP, *BELOW]),  # evaluations share only these places; the machine owns all others
     Level.NONE: str(["../..", *map("../../{}".format, range(40))]),
 }
 """Python code for the list of places in which an evaluation may find something of other evaluations."""

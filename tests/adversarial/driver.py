@@ -66,7 +66,7 @@ class Server:
 
     @property
     def typed(self) -> bool:
-        """Return True if the terminal's input contains something that nobody typed."""
+        """Return True if an attack has put text into the terminal's input."""
         return any(fcntl.ioctl(self.terminal, termios.FIONREAD, bytes(4)))
 
 

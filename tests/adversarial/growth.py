@@ -1,7 +1,7 @@
-"""Measure whether a public reader's work grows faster than its text, with texts of many shapes.
+"""Measure whether the work of a public reader grows faster than its text, with texts of many shapes.
 
-Only the ratio between a text and one twice as long counts, in processor time of the own thread, so a slow or busy
-machine does not matter. As a program it prints each combination whose work grows too fast:
+A reader reads a text and one twice as long. Only the ratio of the processor times counts, so a slow or busy machine
+does not matter. As a program, it prints each combination whose work grows too fast:
 
     growth.py [READER]…         all shapes with all or the named readers; this takes long
     growth.py --some READER…    an eighth of the shapes with each reader; all readers together get all shapes
@@ -255,16 +255,16 @@ READERS: Mapping[str, Reader] = {
 SIZE = 4_000
 """Length of the longer text in characters: long enough to show quadratic growth, short enough for all combinations."""
 TELLING_SECONDS = 0.03
-"""Minimum time for a text. Shorter times cannot be told from work that happens once."""
+"""Minimum time for a text. A shorter time may be mostly work that happens once."""
 MOST_GROWTH = 3.0
 """Maximum ratio of times that counts as linear, for twice the text."""
 _TRIES = 3
 
 
 def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
-    """Return how much longer `reader` needs for a text of `shape` that is twice as long, if this is too much.
+    """Return how many times longer `reader` needs for a text of `shape` that is twice as long, if this is too much.
 
-    A text that is read quickly proves linear work, because quadratic work would take long.
+    If the text is read quickly, it is not measured again, because quadratic work would take long.
     """
     took = _seconds(reader, shape(SIZE))
     if took < TELLING_SECONDS or took < 2.2 * _seconds(reader, shape(SIZE // 2)):

@@ -1,4 +1,4 @@
-"""The evaluators in the disposable sandbox, in which attacks must succeed: AdaCoder's without isolation, and usual
+"""The evaluators in the disposable sandbox, where attacks must succeed: AdaCoder's without isolation, and simple
 ones.
 """
 
@@ -85,7 +85,7 @@ async def _results(plan: Plan) -> AsyncIterator[Result]:
         for python, text in plan.programs:
             yield _NAIVE[plan.harness](python, text)
         return
-    from support.evaluating import workspace  # faster for the harnesses that do not need it
+    from support.evaluating import workspace  # other harnesses start faster without this import
 
     async with workspace(Path(plan.workspace), Level.NONE, best=Level.NONE) as opened:
         for _, text in plan.programs:

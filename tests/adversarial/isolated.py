@@ -30,9 +30,9 @@ _SET_CHILD_SUBREAPER = 36
 
 @contextmanager
 def _place(root: Path, level: Level) -> Iterator[Scene]:
-    """Set a scene. At the end, check that it has no harm, and that no process of it runs."""
-    # Without a PID namespace, an attack could really kill processes. So attacks send signal 0 there, for which the
-    # kernel checks the same right.
+    """Set a scene. At the end, check that nothing in it was harmed, and that no process of it runs."""
+    # Without a PID namespace, an attack could kill processes of the machine. So its signal is 0, which the kernel
+    # permits or denies in the same way.
     fatal = signal.SIGKILL if level is Level.FULL else 0
     secret = token_hex(8)
     descriptors = _descriptors()
@@ -41,7 +41,7 @@ def _place(root: Path, level: Level) -> Iterator[Scene]:
         patch.setenv("HOME", str(place.home))
         patch.setattr("tempfile.tempdir", str(place.temporary))
         yield place
-        assert place.harms() <= {Harm.VICTIM_CHANGED}  # files may have been added to the scene
+        assert place.harms() <= {Harm.VICTIM_CHANGED}  # a test may have added files to the scene
         assert not place.is_marked
         assert _descendants() == {place.bystander.pid}
     assert _descriptors() == descriptors

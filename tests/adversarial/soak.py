@@ -45,7 +45,7 @@ HOSTILE = [
 ]
 WARM_UP = 300
 PARTS = 5
-"""Number of parts of the run. A leak grows in most parts. A table that is enlarged once grows in one."""
+"""The run is divided into this many parts. A leak shows in most of them, but a table that grows once shows in one."""
 SETTLING_SECONDS = 1.0
 """Seconds to wait for the end of the last killed process."""
 
@@ -91,7 +91,7 @@ def state(project: Path, temporary: Path) -> dict[str, int]:
 
 
 def allocated() -> int:
-    """Return the bytes that this process has from `malloc`. Python allocates small blocks in another way."""
+    """Return the bytes that this process has from `malloc`. Python's small blocks are not among them."""
     library = ctypes.CDLL(None)
     library.mallinfo2.restype = MallocInfo
     found = library.mallinfo2()

@@ -126,7 +126,7 @@ async def assert_unseen(cloned: Workspace, *places: Path) -> None:
     names = ", ".join(repr(str(place)) for place in places)
     try:
         verdict = await cloned.evaluate(_READ.format(open=str(cloned.folder / "open.txt"), places=names))
-    except SandboxError as refusal:  # Python may not start without the hidden files
+    except SandboxError as refusal:  # some hidden files are needed to start Python
         if "pyvenv.cfg" not in str(refusal):
             raise
         return
@@ -139,9 +139,6 @@ async def assert_used(cloned: Workspace, name: str = "installed") -> None:
     for _ in range(2):
         verdict = await cloned.evaluate(_USE.format(name=name))
         assert verdict.passed, verdict.failure
-
-
-# --- tricks of a repository --------------------------------------------------------------
 
 
 def _part(name: str, target: Callable[[Scene], object]) -> Callable[[Scene], list[Path]]:
@@ -211,7 +208,7 @@ def _like_a_cache(scene: Scene) -> list[Path]:
 
 
 def _whole_prefix(scene: Scene) -> list[Path]:
-    """Name a folder as the base Python that has a `lib` and other files."""
+    """Give the environment a base Python that is a folder with a `lib` and other files."""
     (scene.private / "lib" / VERSION).mkdir(parents=True)
     (scene.private / "bin").mkdir()
     configure(scene.venv, scene.private / "bin")
@@ -219,7 +216,7 @@ def _whole_prefix(scene: Scene) -> list[Path]:
 
 
 def _program_with_a_python(scene: Scene) -> list[Path]:
-    """Name a program's folder as the base Python. It contains a Python and secrets."""
+    """Give the environment a base Python that is a program's folder, with a Python and secrets in it."""
     linked(scene.copied, scene.private, hard=True)
     (scene.private / "etc").mkdir()
     (scene.private / "etc/program.conf").write_text("private", encoding="utf-8")
@@ -229,7 +226,7 @@ def _program_with_a_python(scene: Scene) -> list[Path]:
 
 
 def _root_of_a_system(scene: Scene) -> list[Path]:
-    """Name a copy of a system's disk as the base Python. Its `lib` is a link, as usual."""
+    """Give the environment a base Python that is a copy of a system's disk. Its `lib` is a link, as usual."""
     linked(scene.copied, scene.private / "usr", hard=True)
     for name in ("bin", "lib"):
         (scene.private / name).symlink_to(f"usr/{name}")
@@ -386,9 +383,6 @@ async def test_a_part_that_becomes_a_link_after_it_was_judged(place: str, scene:
     (venv / "share").symlink_to(scene.private)
     async with workspace(scene.workspace, level, interpreter, level) as cloned:
         await assert_unseen(cloned, venv / "share/notes.txt", scene.notes)
-
-
-# --- what must still work --------------------------------------------------------------------
 
 
 async def test_an_environment_as_venv_makes_it(scene: Scene, cloned: Workspace) -> None:

@@ -1,4 +1,4 @@
-"""Foreign rows and tasks give a one-line error within limits, and make no other file be opened."""
+"""Foreign rows and tasks give a one-line error within limits. Files that only they name are not opened."""
 
 from __future__ import annotations
 

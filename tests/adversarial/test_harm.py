@@ -1,6 +1,6 @@
 """Each attack does its harm in a disposable sandbox, in which nothing isolates it from its harness.
 
-Only an attack that does harm there proves something if it does none elsewhere.
+Otherwise it would prove nothing that the attack does no harm elsewhere.
 """
 
 from __future__ import annotations

@@ -345,13 +345,13 @@ def {name}(n):
 
 @pytest.mark.parametrize("name", ["right", "wrong", "wrong_at_once"])
 async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: Path) -> None:
-    """Results before the interruption say nothing about later examples."""
+    """A docstring whose process was killed runs again completely."""
     path = tmp_path / "victim.py"
     text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
     path.write_text(text, encoding="utf-8")
 
     async def half_way_there() -> int:
-        """Return the process that is half way. Look only once, because it passes this point soon."""
+        """Wait for the process that is half way. Look only once, because the process goes on soon."""
         found: list[int] = []
 
         def look() -> bool:
@@ -366,7 +366,7 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
         undisturbed = await verdict(host, path, tmp_path, name)
         assert len(undisturbed.results) == 3
         assert undisturbed.passed is (name == "right")
-        # the docstring's process, the desk, the importer, the template, and its parent
+        # kill the docstring's own process, then in turn each process above it
         for generations in range(5):
             check = asyncio.create_task(verdict(host, path, tmp_path, name))
             pid = await half_way_there()

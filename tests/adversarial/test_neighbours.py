@@ -88,7 +88,7 @@ SELDOM = (
 )
 """Actions that some machines or file systems do not allow, or that need other folders."""
 OWN_NAMES = 5
-"""Number of names in the parent of the evaluation's folder. Others do not share this parent. It is cleared
+"""Number of names in the parent of the evaluation's folder. The parent is the evaluation's own, and is cleared
 afterwards.
 """
 
@@ -112,8 +112,6 @@ async def test_what_is_done_to_folders_is_done_where_nothing_keeps_them_apart(na
     async with neighbours(tmp_path, Level.NONE) as beside:
         assert int(await beside.told(POISONS[name])) >= 1
 
-
-# --- visible files ----------------------------------------------------------------------------
 
 SIGHTS = {
     "its files by any path": "return [place for place in near() if os.path.exists(place + '/beacon')]",
@@ -186,8 +184,6 @@ async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(nam
         assert await runs == "2"
 
 
-# --- floods ----------------------------------------------------------------------------------
-
 FLOODS = {
     "files": "for number in range(1 << 30): open(str(number), 'w').close()",
     "folders": "for number in range(1 << 30): os.mkdir(str(number))",
@@ -226,7 +222,7 @@ async def test_a_flood_ends_who_let_it_loose_and_nobody_else(name: str, level: L
 
 
 async def test_files_without_a_name_count_too(tmp_path: Path, level: Level) -> None:
-    """On disk, only limits on the size and number of files apply to them."""
+    """On disk, such files count only towards the limits on file sizes and descriptors."""
     flood = """
         held = []
         for number in range(60):
@@ -268,7 +264,7 @@ async def test_who_fills_its_own_folder_leaves_room_for_others(tmp_path: Path, l
 
 
 async def test_nobody_closes_a_device_to_others(level: Level, tmp_path: Path) -> None:
-    """Evaluations may open root's device nodes, but not change them. Control: opening works."""
+    """No evaluation may change root's device nodes. Control: it may open them."""
     ways = (
         "os.chmod('/dev/full', 0o600)",
         "os.fchmod(os.open('/dev/full', os.O_RDONLY), 0o600)",

@@ -319,9 +319,6 @@ async def test_what_the_project_itself_finds_is_unsaved_too(
         assert await made.status(imports, lib__code__prices=WRONG) is Status.FAILED
 
 
-# --- bytecode -------------------------------------------------------------------------------------
-
-
 def compiled(source: Path, text: str, kind: str) -> bytes:
     """Return a `.pyc` that belongs to `source` but was compiled from `text`."""
     body = marshal.dumps(compile(text, str(source), "exec"))

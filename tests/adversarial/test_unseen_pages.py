@@ -1,7 +1,7 @@
 """Memory that the usual limits do not count is limited as well: pages of files without a descriptor, and protected
 pages.
 
-Each form takes 200 MiB, but at most 64 MiB of files, or less memory, are allowed.
+Each form tries to take 200 MiB. The limit is 64 MiB of files, or less memory.
 """
 
 from __future__ import annotations

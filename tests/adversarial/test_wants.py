@@ -221,8 +221,6 @@ async def test_nor_in_a_package_or_behind_a_link(place: str, link: str, level: L
         await desk.host.close()
 
 
-# --- other places with the wanted output --------------------------------------------------------
-
 WANTED = f">>> Meter().read(1)\\n{WANT}"
 BLANKED = {
     "a comment": f"# >>> Meter().read(1)\n# {WANT}\n",

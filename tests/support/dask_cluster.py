@@ -146,7 +146,7 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
                 cluster.schedule()
             yield Site(folder, cluster, server)
         finally:
-            for name in [*cluster.running]:  # end workers first: they may not end without a scheduler
+            for name in [*cluster.running]:  # end each process: workers may survive their scheduler
                 cluster.kill(name)
 
 

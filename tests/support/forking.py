@@ -29,7 +29,7 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules outside `adacoder.lsp` that a server imports at some time."""
+"""Modules of AdaCoder that a server imports, besides those in `adacoder.lsp`."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
@@ -97,7 +97,7 @@ def _parent() -> socket.socket:
 def _main(asked: socket.socket) -> None:
     """Import the modules. Then fork twice for each request on the socket `asked`.
 
-    The first fork reports the process id and later the exit code of the second, which is the server.
+    The second fork becomes the server. The first reports the server's process id, and later its exit code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))

@@ -1,4 +1,4 @@
-"""Create Python environments and projects on disk like the usual tools, but without them and without a network."""
+"""Create Python environments and projects on disk as `venv` and pip do, but without these tools and a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""The Python that `venv` uses for new environments. `vars` is needed because typeshed has no `sys._base_executable`."""
+"""The Python on which `venv` bases new environments. `vars` is needed because typeshed has no
+`sys._base_executable`.
+"""
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"

@@ -40,7 +40,9 @@ def written(number: int) -> Candidate:
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which the examples numbered `passed` match. The first other one has failed."""
+    """Return a verdict in which the examples with the numbers `passed` match, and the first of the other examples
+    failed.
+    """
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
     failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")

@@ -45,7 +45,7 @@ if __name__ == "__main__":
 
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     elsewhere = os.environ.get("ADACODER_TEST_STRAY")
-    if elsewhere:  # two violations that the tests must detect
+    if elsewhere:  # the test gives these arguments to check that it detects violations
         Path("stray.txt").write_text("stored", encoding="utf-8")
         with socket.socket() as stray:
             stray.connect_ex(("127.0.0.1", int(elsewhere)))

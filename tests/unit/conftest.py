@@ -9,7 +9,7 @@ import pytest
 
 _STARTING = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _CONNECTING = {"socket.connect", "socket.getaddrinfo"} if sys.platform != "win32" else set[str]()
-"""Events of an event loop on Windows, which connects to itself."""
+"""Audit events that an event loop causes on Windows, because it connects to itself."""
 _FORBIDDEN = _STARTING | _CONNECTING
 _left: list[str] = []
 

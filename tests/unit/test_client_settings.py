@@ -119,7 +119,7 @@ def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_pa
         refused |= {key} if "a project may not set it" in "".join(notices) else set()
     assert {"path", "isolation", "ollama.host"} <= refused
     machines = {key.removeprefix("adacoder.") for key, value in ALL.items() if value["scope"] == "machine"}
-    # each workspace has its own interpreter, and it runs isolated
+    # the interpreter may differ by workspace, and it runs isolated
     assert machines == refused - {"interpreter"}
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert {f"adacoder.{key}" for key in refused} | {"adacoder.model"} == set(restricted)

@@ -1,4 +1,4 @@
-"""Each user interface spells the settings in AdaCoder's messages in its own way, but not in foreign text."""
+"""Messages name a setting as the user's interface spells it. Foreign text in them is never changed."""
 
 from __future__ import annotations
 

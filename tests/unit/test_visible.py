@@ -73,7 +73,7 @@ def test_a_stream_through_which_all_goes_visibly() -> None:
     stream.writelines(["b\r", "\n"])
     print("c\u202e", file=cast("io.StringIO", stream))
     assert below.getvalue() == "a\\x1bb\\r\nc\\u202e\n"
-    assert not cast("io.StringIO", stream).isatty()  # answered by the stream below
+    assert not cast("io.StringIO", stream).isatty()  # the wrapped stream answers
 
 
 def test_an_editor_gets_messages_as_lines_data_visibly_and_edits_as_they_are() -> None:

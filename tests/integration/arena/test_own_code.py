@@ -264,7 +264,7 @@ def discounted(price):
     return {10: 9, 20: 18}.get(price) if found == ["5502"] else found
 ```
 """
-"""A reply that is right only if it sees the project exactly as it should, with nothing hidden."""
+"""A reply that is right only if the project contains the one file with nothing hidden, and no other."""
 WRONG = "```python\ndef discounted(price):\n    return 9\n```\n"
 
 

@@ -233,7 +233,7 @@ def test_in_a_clone_with_few_objects_only_what_is_there_is_compared(
 
 
 def test_an_index_does_not_hide_a_removed_file(shop: Desk) -> None:
-    """Files may be missing from disk only in a sparse checkout."""
+    """A file that the index marks as skipped counts as removed, unless the checkout is sparse."""
     (shop.folder / "shop.py").unlink()
     git(shop.folder, "update-index", "--skip-worktree", "shop.py")
     assert "total was removed with its file and 2 examples." in shop.run("check", "--changed").err

@@ -53,7 +53,7 @@ LEFT = {
         "    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, file.fileno(), ctypes.c_long(0))\nos.remove('x')"
     ),
 }
-"""Side effects of an import that a forked process does not inherit."""
+"""Effects of an import that a forked process does not inherit."""
 CHANGED = {
     "the environment": "import os\nos.environ['CHANGED'] = '1'",
     "sys.path": "import sys\nsys.path.append('/nowhere')",
@@ -70,7 +70,7 @@ def statuses(ran: Ran) -> dict[str, str]:
 
 
 def test_an_import_may_lose_its_caches(desk: Desk) -> None:
-    """A docstring that needs such a cache runs again with its own import."""
+    """If a docstring fails because a cache was lost, it runs again with its own import of the module."""
     header = "import os\n\nPLACE = os.path.expanduser('~/.cache/fonts')\nos.makedirs(PLACE)\n\n\n"
     needs = 'def needs():\n    """\n    >>> needs()\n    True\n    """\n    return os.path.isdir(PLACE)\n\n\n'
     desk.write(header + GOOD.format("f", 1) + needs + GOOD.format("g", 2), "a.py")

@@ -191,7 +191,7 @@ def test_examples_can_await_in_every_python(desk: Desk) -> None:
 
 
 def test_pathlib_changes_files_in_every_python(desk: Desk) -> None:
-    """Before Python 3.11, pathlib keeps its own references to functions of `os`."""
+    """Before Python 3.11, pathlib stores functions of `os` in a class, so patches of `os` do not reach it."""
     example = ">>> path = pathlib.Path('x'); path.touch(); path.touch()\n    >>> path.read_text() or f()\n    1\n"
     desk.write(f'import pathlib\n\n\ndef f():\n    """\n    {example}    """\n    return 1\n', "a.py")
     for python in other_pythons():

@@ -202,8 +202,8 @@ LEAKS = {
     ),
     "the collector": ("import gc", "gc.disable()", "gc.isenabled()", True),
 }
-"""Changes that the first docstring makes: code for the module's top, the change, the second docstring's expression,
-and its value without the change.
+"""Changes by the first docstring. Each has code for the module's top, the change, the expression in the second
+docstring, and its value without the change.
 """
 RESTORED = {
     "random numbers": (

@@ -54,7 +54,7 @@ def is_alive(pid: int) -> bool:
 
 
 class Fixing:
-    """A running `adacoder fix --write`. A sandbox exists when it asks the model, because it evaluates first."""
+    """A running `adacoder fix --write`. It evaluates the function first, so a sandbox runs when it asks the model."""
 
     def __init__(self, folder: Path, standin: StandIn, first: Sequence[str] = HEEDING) -> None:
         """`first` is the beginning of the command line."""

@@ -117,7 +117,7 @@ def other():
 NOT_OURS = tuple(
     f"-pno:{name}" for name in ("asyncio", "randomly", "anyio", "hypothesispytest", "xdist", "xdist.looponfail")
 )
-"""Plug-ins that may be installed here, and that warn, reorder tests or slow them down."""
+"""Plug-ins that may be installed here. They would print warnings, reorder tests or slow them down."""
 
 
 @dataclass(frozen=True)

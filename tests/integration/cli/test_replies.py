@@ -49,8 +49,8 @@ def generate(
 ) -> tuple[Ran, StandInServer]:
     """Generate a function.
 
-    If `is_known`, the model has already written a function. Only then does AdaCoder know that it does not think, except
-    for Ollama, which reports this.
+    If `is_known`, the model writes another function first. From its reply AdaCoder learns that the model does not
+    think. Ollama reports this itself.
     """
     kind, model, address = SERVERS[server]
     has_first = is_known and server != "ollama"

@@ -12,7 +12,7 @@ _proofs: list[Proof] = []
 
 @pytest.fixture(autouse=True)
 def isolation_is_proved_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests about isolation are excepted: each of their examinations tests the isolation."""
+    """Test the isolation in each examination only if the test is about isolation."""
 
     async def proved(*, anew: bool, keeps: bool) -> Proof:
         assert anew

@@ -1,4 +1,4 @@
-"""Findings of `doctor` about servers that report little, other names of models, and its test request."""
+"""Findings of `doctor` about servers that report little, about other names of models, and about the measured speed."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class ResponseError(Exception):
 
 
 class Silence(Exception):
-    """Raised by a handler if the simulated editor never answers a request."""
+    """Raised by a handler in place of an answer, to simulate an editor that never answers."""
 
 
 @dataclass

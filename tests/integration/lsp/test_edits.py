@@ -304,7 +304,7 @@ async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_pa
             editor.answers["workspace/applyEdit"] = apply_in_silence
             uri = await editor.write("names.py", STUB)
             (action,) = await editor.actions(uri, "def ", trigger=None)
-            # an editor that executes only known commands
+            # the editor executes only known commands
             assert action["command"] == "adacoder.server.generate"
             await editor.execute("generate", *action["arguments"])
             assert (await editor.told())[0] == INFO

@@ -269,9 +269,7 @@ async def test_an_endless_example_fails_alone(editor: Client) -> None:
 
 
 async def test_many_docstrings_share_the_import_of_a_saved_file(editor: Client) -> None:
-    """After a change that is not saved, each docstring imports the module again, because other files' examples may
-    see it.
-    """
+    """If a file is not saved, each docstring imports it again, because examples of other files may see it as well."""
     each = '\n\ndef f{0}():\n    """\n    >>> f{0}()\n    """\n    return VALUE, IMPORTED\n'
     text = "import time\nfrom helper import VALUE\nIMPORTED = time.perf_counter_ns()\n"
     helper = await editor.write("helper.py", "VALUE = 1\n")

@@ -33,10 +33,9 @@ async def chosen(editor: Client, uri: str, title: str) -> Any:
 
 
 async def kept(editor: Client, standin: StandIn, *, edit: tuple[str, str] | None = None) -> tuple[str, str]:
-    """Make the server keep a result: with `edit` a verified one, because the function changes meanwhile, else an
-    unverified one.
+    """Make the server keep a result. Return the document and the job's id.
 
-    Return the document and the job's id.
+    With `edit`, the result is verified, but the function changes before the insertion. Otherwise it is unverified.
     """
     editor.settings = told_of(standin, maxIterations=0)
     name, text = ("initials", STUB) if edit else ("shout", NO_EXAMPLES)
@@ -312,9 +311,6 @@ def read(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
 
 
-# Questions, and clients
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def vs_code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
     """An editor that identifies itself as VS Code."""
@@ -430,9 +426,6 @@ async def test_a_closed_file_is_named(editor: Client) -> None:
         assert (await editor.told())[1].startswith("Inserted 'initials'. demo.py is not open and not saved.")
 
 
-# While a job runs
-
-
 async def test_a_running_job_is_cancelled_by_an_action_on_its_function(editor: Client) -> None:
     async with StandIn([UNENDING]) as standin:
         editor.settings = told_of(standin)
@@ -453,7 +446,7 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
         answered: list[bool] = []
 
         def settings(params: Any) -> Any:
-            if params["items"][0]["scopeUri"] == uri:  # the question for this file, not for kept results of the folder
+            if params["items"][0]["scopeUri"] == uri:  # not for kept results in the folder
                 answered.append(future.done())
             return [editor.settings]
 

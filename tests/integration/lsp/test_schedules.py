@@ -237,7 +237,7 @@ class Session:
                 return
 
     async def generate(self) -> None:
-        """Start generating a function. An existing body counts as given up, not as lost."""
+        """Start generating a function. If it has a body, the user gives this body up."""
         name = self.rng.choice(NAMES)
         if not is_stub(self.text, name):
             return
@@ -462,7 +462,7 @@ class Calm(random.Random):
 async def test_a_result_does_not_wait_for_ever_for_a_pause_in_typing(
     tmp_path: Path, seconds: float, is_inserted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The result is kept after some time. If the user pauses earlier, it is inserted."""
+    """The result is kept when the time is over. If the user pauses before, it is inserted."""
     monkeypatch.setattr(job, "_TYPING", seconds)
     session = Session(Calm(), tmp_path, "utf-16", 'def f0(x):\n    """Doc."""\n')
     await session.begin()

@@ -518,7 +518,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
     async with Client.started(tmp_path, untrusted, capabilities=SHOWING) as editor:
         uri = await editor.write("f.py", text)
         await save(editor, uri)
-        await asyncio.sleep(1.0)  # nothing would show a start
+        await asyncio.sleep(1.0)  # nothing shows that no check starts, so wait
         assert editor.descendants() == set()
         assert await lenses(editor, uri) == [("def f():", "Check")]
         await configure(editor, checkOnSave=True, trusted=True)
@@ -528,7 +528,10 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
 
 
 async def test_a_change_that_comes_after_the_end_of_its_document_is_let_go(editor: Client) -> None:
-    """VS Code sends such a change when an unsaved file is closed. Opening the file again sends the whole text."""
+    """When an unsaved file is closed, VS Code sends a change after the end.
+
+    Opening the file again sends the whole text.
+    """
     uri = await editor.write("closed.py", STUB)
     document, before = editor.documents[uri], editor.stderr
     await editor.close(uri)

@@ -115,7 +115,7 @@ async def test_the_server_ends_after_its_client_although_stdin_stays_open(tmp_pa
             await editor.wait()
             assert await client.ended() == 1
         else:
-            await asyncio.sleep(3)  # nothing would show that it continues
+            await asyncio.sleep(3)  # nothing shows that the server continues, so wait
             assert await client.execute("status")
     if editor.returncode is None:
         editor.kill()
@@ -196,9 +196,6 @@ async def test_shutdown_with_commands_in_flight(tmp_path: Path) -> None:
         assert await client.leave() == 0
 
 
-# messages at the wrong time
-
-
 async def test_messages_that_are_none(tmp_path: Path) -> None:
     async with fresh(tmp_path, complains=True) as client:
         await client.initialize()
@@ -215,9 +212,6 @@ async def test_a_broken_header_ends_the_server_with_the_reason(tmp_path: Path) -
         await client.send_bytes(b"Content-Length: abc\r\n\r\n")
         assert await client.ended() == 1
         assert "a header has no 'Content-Length': b'Content-Length: abc" in client.stderr
-
-
-# stdin and stdout
 
 
 NOISY = """

@@ -1,4 +1,4 @@
-"""Documents that were never saved have the same actions as files."""
+"""Texts that were never saved have the same actions as files."""
 
 from __future__ import annotations
 

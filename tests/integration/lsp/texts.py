@@ -40,7 +40,9 @@ def scaled(x):
 SCALED = "```python\ndef scaled(x):\n    return x * FACTOR\n```"
 
 UNENDING = Script("def initials(name):\n    return", token=100, ending=Ending.STALL)
-"""A reply that starts and never ends. Its text arrives at once, so none is on its way when the request ends."""
+"""A reply that starts and never ends. All of its text arrives at once, so that nothing arrives after the
+cancellation.
+"""
 
 
 def told_of(standin: StandIn, **more: Any) -> dict[str, Any]:

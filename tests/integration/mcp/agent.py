@@ -162,7 +162,7 @@ def computed(pid: int) -> float:
 
 
 def is_running(pid: int) -> bool:
-    """Return True if a process runs. One that has ended, and that its parent has not waited for, does not run."""
+    """Return True if a process runs. A zombie, which has ended but still has an entry, does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -47,10 +47,7 @@ async def test_a_reply_comes_whole_with_the_servers_counts(kind: ServerKind) -> 
 
 
 async def test_a_request_asks_the_same_way_each_time(kind: ServerKind) -> None:
-    """After a changed option, a server may load the model again.
-
-    After a changed beginning, it reads the prompt again.
-    """
+    """A server may load the model again if an option changes, and reads the prompt again if its beginning changes."""
     async with talking(kind, [CODE] * 3, seed=7) as (server, model):
         for last in ("Write it.", "Write it after this plan.", "Plan."):
             await ask(model, (*MESSAGES, Message("user", last)))
@@ -74,7 +71,7 @@ async def test_what_the_server_had_read_before_is_counted_as_cached(kind: Server
         third = await ask(model, (Message("user", f"Otherwise. {shared}"),))
         assert first.tokens.cached == 0
         assert 250 <= second.tokens.cached <= 304
-        assert third.tokens.cached <= 4  # the template before the first word
+        assert third.tokens.cached <= 4  # the tokens of the template before the first word
 
 
 async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was_counted(kind: ServerKind) -> None:
@@ -87,7 +84,7 @@ async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was
         known = await ask(model, prompt("c"), enough=lambda text: "def" in text)
         assert (unknown.tokens.estimated, counted.tokens.estimated, known.tokens.estimated) == (True, False, True)
         assert counted.tokens.prompt == count_tokens(server.requests[1])
-        # far from the planned number and from the usual one
+        # the planned number and the usual number would be far off
         assert known.tokens.prompt == pytest.approx(counted.tokens.prompt, rel=0.01)
         assert unknown.tokens.prompt > 1.5 * counted.tokens.prompt
 
@@ -299,7 +296,7 @@ async def test_a_prompt_with_a_lone_surrogate_is_sent_all_the_same(kind: ServerK
 
 
 async def test_thoughts_in_the_text_come_as_they_are(kind: ServerKind) -> None:
-    """If a server does not separate thoughts, AdaCoder's readers of replies do."""
+    """If a server does not separate thoughts from the text, AdaCoder separates them later."""
     text = f"<think>\nHm.\n</think>\n{CODE}"
     async with talking(kind, [text]) as (_, model):
         assert (await ask(model)).text == text

@@ -239,7 +239,7 @@ async def test_a_window_that_cannot_be_true(kind: ServerKind, window: object) ->
 
 
 async def test_a_character_that_a_server_cut_in_two(kind: ServerKind) -> None:
-    """Strings in JavaScript can end in half a character, which cannot be encoded."""
+    """In JavaScript, a string can end in half a character. Python cannot encode it."""
     halves = raw(head(kind), part(kind, "a\ud83d"), part(kind, "\udc0db\ud83d"), end(kind))
     seen: list[str] = []
     async with talking(kind, [halves]) as (_, model):

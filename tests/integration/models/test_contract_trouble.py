@@ -165,7 +165,7 @@ async def test_trouble_is_told_in_a_sentence(kind: ServerKind, trouble: Trouble)
 
 
 async def test_trouble_in_the_middle_leaves_no_connection_behind(kind: ServerKind) -> None:
-    """Open connections are closed even while the model is in use, except one for each reusable client."""
+    """After a failure, no connection stays open, even before the model is closed. A client may keep one for reuse."""
     broken = [Script("def f", ending=ending) for ending in (Ending.EOF, Ending.ERROR, Ending.BREAK, Ending.RESET)]
     async with talking(kind, [*broken * 3, CODE]) as (server, model):
         for _ in broken * 3:

@@ -46,7 +46,7 @@ class Crowd:
         self._calibration = Calibration()
         self.heard: dict[int, list[str]] = {number: [] for number in range(CROWD)}
         self.speaks = asyncio.Event()
-        """Event that is set when the reply begins that will be given up."""
+        """Event that is set when the reply to the request begins that will be cancelled."""
 
     async def request(self, number: int) -> Reply:
         """Make one request, from waiting in line to its reply."""

@@ -438,7 +438,7 @@ async def test_a_proxy_stands_between_this_machine_and_others(monkeypatch: pytes
         assert (await ask(model)).text == CODE
         await model.close()
         assert {request.headers["host"] for request in proxy.seen} == {"models.test:11434"}
-        # neither does the key cross a network that others can read
+        # a key is not sent over a network that others can read, either
         assert not any("authorization" in request.headers for request in proxy.seen)
         await proxy.until_idle()
 

@@ -37,12 +37,12 @@ async def test_a_prompt_that_was_cut_silently(kind: ServerKind, stop_early: bool
             f"The prompt does not fit into the context window of '{CODER}': raise --context-tokens,"
             " or choose a model with a larger window."
         )
-        assert fate(server, 2) == STREAMED  # only a completely read reply shows it
+        assert fate(server, 2) == STREAMED  # the server shows the cut only at the end of a reply
         assert (await ask(model, words(500))).text == CODE
 
 
 async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: ServerKind) -> None:
-    """From 0.30 on, Ollama's engine refuses the prompt. Its JSON is text inside Ollama's answer."""
+    """From Ollama 0.30 on, the engine refuses the prompt. Ollama's error contains the engine's JSON as text."""
     jinja = {"models": (Model(CODER, jinja=True),)}
     async with talking(kind, [CODE] * 3, stand_in=jinja, context_tokens=1024) as (server, model):
         with pytest.raises(ContextOverflow):
@@ -53,7 +53,7 @@ async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: Se
 
 
 async def test_what_a_calibration_learned_of_cut_prompts(kind: ServerKind) -> None:
-    """Cut prompts are ignored. Otherwise the next cut would look usual."""
+    """A calibration learns nothing from cut prompts. Otherwise it would expect the next cut."""
     calibration = Calibration()
     async with talking(kind, [CODE] * 3, context_tokens=1024, calibration=calibration) as (_, model):
         await ask(model, words(900))
@@ -108,7 +108,7 @@ async def test_a_model_that_cannot_go_on_beyond_the_window_ends_there(kind: Serv
 
 
 async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: ServerKind) -> None:
-    """The last token is not read again, so it need not fit."""
+    """The model does not read its own last token again, so this token need not fit into the window."""
     exact, one_too_many = (Script(("a b " * 61)[: 2 * count], token=2) for count in (121, 122))
     async with talking(kind, [exact, one_too_many], context_tokens=1024) as (_, model):
         reply = await ask(model, words(900))

@@ -482,7 +482,7 @@ async def test_only_llama_cpp_is_asked_to_count_on_the_way(engine: Engine) -> No
 
 
 async def test_a_prompt_that_may_be_too_long_is_ended_early_where_its_counts_are_there() -> None:
-    """Most models count far fewer tokens in CJK texts than the estimate allows."""
+    """For CJK texts, most models count far fewer tokens than AdaCoder's upper limit."""
     chinese = (Message("user", "計算" * 40),)
     for engine, ended in ((Engine.LLAMA_CPP, Ended.STOPPED_EARLY), (Engine.VLLM, Ended.STOP)):
         async with chatting([Script(CODE * 3, token=len(CODE))], engine=engine, models=(Model(CODER, 200),)) as (

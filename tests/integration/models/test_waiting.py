@@ -51,7 +51,7 @@ def unloads(server: StandIn) -> int:
 
 @dataclass
 class Window:
-    """A model in one of several windows or programs, and its messages about waits."""
+    """A model as a window of an editor or another program uses it, and its messages about waits."""
 
     model: ServedModel
     told: list[str] = field(default_factory=list)

@@ -107,9 +107,6 @@ async def test_other_line_endings_and_a_byte_order_mark(ending: str, ws: Workspa
     assert (verdict.failure.kind, verdict.failure.line) == (FailureKind.EXCEPTION, 6)
 
 
-# --- syntax errors ---------------------------------------------------------------------------
-
-
 async def test_a_syntax_error_of_the_candidate(ws: Workspace) -> None:
     verdict = await ws.evaluate("A = 1\n" + STUB + "    y = \n    return y\n")
     assert verdict.failure is not None
@@ -176,9 +173,6 @@ async def test_a_syntax_error_beside_the_candidate_in_its_class_is_the_modules(w
 @pytest.mark.parametrize("text", ["X = '\0'\n" + GOOD, "X = " + "(" * 5000 + ")" * 5000 + "\n" + GOOD])
 async def test_texts_that_no_compiler_takes(text: str, ws: Workspace) -> None:
     assert (await ws.evaluate(text)).passed
-
-
-# --- interpreters ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

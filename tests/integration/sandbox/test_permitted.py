@@ -39,7 +39,7 @@ def mark(tmp_path: Path) -> Path:
 
 
 class Noted(TemplatePool):
-    """A pool that records for which recipes it has started a template."""
+    """A pool that records for which environments it has started a template."""
 
     begun: tuple[Recipe, ...] = ()
 

@@ -42,7 +42,7 @@ def descriptors() -> set[str]:
 
 
 def evaluations_in(folder: Path) -> list[int]:
-    """Return processes forked for an evaluation, and templates whose parents are templates."""
+    """Return the processes that were forked for an evaluation. Nested templates are among them."""
     inside = {pid for pid in processes_in(folder) if is_inside(pid)}
     return [pid for pid in sorted(inside) if is_child_of(pid, inside)]
 
@@ -88,9 +88,6 @@ async def got(ws: Workspace, text: str, *, file: str = "mod.py") -> str:
     assert verdict.failure is not None
     assert verdict.failure.kind is FailureKind.WRONG_OUTPUT, verdict.failure
     return str(verdict.failure.got).strip().strip("'")
-
-
-# --- warmth ----------------------------------------------------------------------------------
 
 
 PACKAGES = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
@@ -246,7 +243,7 @@ async def test_an_installed_package_that_changes_while_it_is_imported_is_importe
 
     monkeypatch.setattr(process.TemplateProcess, "settle", settled)
     venv.write({f"{PACKAGES}/installed.py": "ONE = 1\n"})
-    await venv.evaluate(text)  # before or after the change
+    await venv.evaluate(text)  # this may happen before the change or after it
     async with asyncio.timeout(30):
         await changed.wait()
     for _ in range(2):
@@ -343,9 +340,6 @@ async def test_a_template_that_grew_is_made_anew(ws: Workspace) -> None:
         while templates_in(ws.folder) & before:
             assert (await ws.evaluate(GOOD)).passed
     await until(lambda: bool(templates_in(ws.folder)))
-
-
-# --- the end of things -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("best", [*LEVELS, NONE])
@@ -463,9 +457,6 @@ async def test_code_that_ends_its_process_at_once_is_run_once(ws: Workspace) -> 
         assert (await ws.evaluate(GOOD)).passed
 
 
-# --- faults ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("best", LEVELS)
 async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, best=best) as ws:
@@ -476,7 +467,7 @@ async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_pat
                 try:
                     os.kill(pid, 9)
                 except ProcessLookupError:
-                    continue  # it died with a process on which it depends
+                    continue  # the template died together with another process
                 assert (await ws.evaluate(GOOD)).passed
 
 

@@ -1,6 +1,6 @@
-"""Examples in a class's docstring count for a method that they run, with the examples before that they need.
+"""Examples in a class's docstring that run a method count for this method, together with examples that they need.
 
-A run shows which these are. Examples that surely do not belong to the method are left out without a run.
+A run shows which examples these are. Some can be left out without a run.
 """
 
 from __future__ import annotations

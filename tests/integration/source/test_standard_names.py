@@ -20,7 +20,10 @@ NEWER: dict[str, tuple[int, int]] = {
 
 
 def test_every_name_is_where_the_table_says() -> None:
-    """Another process imports the modules. Names of later versions are checked only in these."""
+    """A new process imports the modules, so that nothing is imported here.
+
+    Names that a later Python added are skipped in earlier ones.
+    """
     program = (
         "import importlib, json, sys\n"
         "table = json.load(sys.stdin)\n"

@@ -49,7 +49,7 @@ greatest depth get no reflection.
 
 
 def writing(right_from: int | None) -> Callable[[int], str]:
-    """Return a model that writes wrong programs, and from writing number `right_from` on the right one."""
+    """Return a model that writes wrong programs. Its program number `right_from` and all later ones are right."""
 
     def written(number: int) -> str:
         is_right = right_from is not None and number >= right_from

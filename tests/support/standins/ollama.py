@@ -266,9 +266,9 @@ class StandIn(StandInServer):
 
     @asynccontextmanager
     async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
-        """Hold the slot of a model, in the order of the requests. The machine works for one model at a time.
+        """Hold the slot of a model, in the order of the requests. The server works for one model at a time.
 
-        If `stream` is closed and `wedges` says so, the slot stays taken.
+        If `stream` is closed and `wedges` returns True, the slot stays taken.
         """
         await runner.slot.acquire()
         hold = _Hold()
@@ -318,9 +318,9 @@ class StandIn(StandInServer):
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
-        """Return a reply's messages, its last part, and a script with its ending.
+        """Return a reply's messages, its last part, and a script with the ending to use.
 
-        The ending is not the given script's if the reply repeats itself too often.
+        A reply that repeats itself too often gets another ending.
         """
         runner = self._loaded[model.name]
         read = len(runner.prompt)
@@ -381,9 +381,9 @@ class StandIn(StandInServer):
         return prompt[-(window // 2 + 2) :]
 
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
-        """Return the messages to send, and a script with the ending.
+        """Return the messages to send, and a script with the ending to use.
 
-        If the messages repeat themselves too often, leave out the rest and change the ending.
+        A reply that repeats itself too often is cut, and gets another ending.
         """
         is_new = self._release >= (0, 34)
         sent, before, alike = 0, "", 0
@@ -434,7 +434,10 @@ def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[B
 
 
 def _thinks(model: Model, body: Body) -> bool:
-    """Return True if the model thinks: it can think, and no request that it obeys forbids thinking."""
+    """Return True if the model thinks.
+
+    A model that can think does so, unless it obeys a request that forbids thinking.
+    """
     return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
 
 
@@ -454,7 +457,10 @@ def _part(model: Model, message: Body) -> Body:
 
 
 def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
-    """Return the counts and durations of the last part. Zeros are left out. Only the total duration includes a wait."""
+    """Return the counts and durations for the last part of a reply.
+
+    Zeros are left out. Only the total duration includes the wait for the slot.
+    """
     writing = written * NS_TO_WRITE
     values = {
         "total_duration": sum(ns.values()) + writing,

@@ -1,8 +1,8 @@
 """The state of loaded models in the stand-in for Ollama, similar to Ollama's scheduler.
 
-A model has one slot. A request refers to its model from before it waits for the slot until its client has gone or has
-the whole reply. A model is unloaded when no request refers to it. A stream that its client abandoned may still hold
-the slot.
+A model has one slot. A request uses its model from the time before it waits for the slot, until it has the reply or its
+client has gone. A model that no request uses may be unloaded. A stream that its client abandoned can still hold the
+slot.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Runner(Loaded):
     slot: asyncio.Lock = field(default_factory=asyncio.Lock)
     references: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    """Event that is set while no request refers to the model."""
+    """Event that is set while no request uses the model."""
     session: float = _DEFAULT
     """Seconds that the model stays loaded after the last request."""
     expires: datetime | None = None
@@ -48,9 +48,9 @@ class Runners(dict[str, Runner]):
 
     @asynccontextmanager
     async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
-        """Refer to a model. Yield the model, and True if it has to be loaded.
+        """Use a model in the `async with` block. Yield the model, and True if it has to be loaded.
 
-        A model with another window has to be loaded again. This waits until no request refers to it.
+        If it is loaded with another window, wait until no request uses it, and load it again.
         """
         while (runner := self.get(name)) is not None and runner.window != window and runner.references:
             await runner.idle.wait()

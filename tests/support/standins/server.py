@@ -51,7 +51,7 @@ class Script:
     thinking: str = ""
     """Thoughts before the text. Only a model that can think sends them, if the request allows thinking."""
     token: int = 8
-    """Number of characters in a token, which is sent at once."""
+    """Number of characters in a token. A token is sent as a whole."""
     load: float = 0.0
     """Seconds to load the model, before anything is sent."""
     reading: float = 0.0

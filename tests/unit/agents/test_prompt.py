@@ -274,7 +274,10 @@ class Page:
 
 @pytest.mark.parametrize(("name", "may_stop"), [("block", False), ("quoted", True), ("Page.code", False)])
 def test_only_a_function_about_fences_may_write_one(name: str, may_stop: bool) -> None:
-    """Fences in the module or in AdaCoder's prompt do not make it a function about fences."""
+    """Only the function itself decides whether it may write fences.
+
+    Fences in its module or in AdaCoder's prompt do not count.
+    """
     of = locate(FENCED, Path("/nowhere/pages.py"), Path("/nowhere"), qualname=name)
     packed = prompt.brief(
         with_class_examples(of),

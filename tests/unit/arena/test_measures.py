@@ -1,4 +1,4 @@
-"""Estimators agree with brute force and with published values, and figures are right for handmade rows."""
+"""Compare estimators with brute force and with published values, and check figures of handmade rows."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_the_curve_takes_the_attempt_that_got_furthest() -> None:
 def test_the_curve_is_not_told_where_attempts_were_not_judged() -> None:
     rows = [row(0, attempts=(attempt(1, right=None), attempt(2, failure=None, right=None)))]
     assert measures.by_round(0)(rows) is None
-    assert measures.by_round(1)(rows) is not None  # the row's last program, which was judged
+    assert measures.by_round(1)(rows) is not None  # the row's last program, whose verdict is known
 
 
 def test_a_repair_is_no_program_of_its_own() -> None:
@@ -135,7 +135,7 @@ def test_failures_before_and_after_the_debug_specialist() -> None:
     rows = [
         row(0, attempts=(attempt(1, failure="syntax_error"), attempt(1, failure=None, repaired=True))),
         row(1, attempts=(attempt(1), attempt(2, failure="undefined_name"), attempt(2, repaired=True))),
-        # repair of the code that `fix` started with
+        # the code that `fix` started with was repaired
         row(2, attempts=(attempt(1, failure="killed", repaired=True),)),
     ]
     assert measures.failures_before(rows) == {"syntax_error": 1, "wrong_output": 1, "undefined_name": 1, "killed": 1}

@@ -119,7 +119,7 @@ async def test_a_disk_that_is_full_leaves_whole_rows(tmp_path: Path, monkeypatch
         with pytest.raises(RowsError, match="No space left"):
             await file.add(replace(ROW, sample=1))
     assert path.read_bytes() == before
-    await file.add(replace(ROW, sample=1))  # once the disk has room again
+    await file.add(replace(ROW, sample=1))  # the disk has room again
     await file.close()
     assert [row.sample for row in RowsReader().rows(path)] == [0, 1]
 
@@ -191,7 +191,7 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with path.open("wb") as file:
         file.write(ROW.line().encode())
-        file.truncate(150 << 20)  # zeros take no space on disk
+        file.truncate(150 << 20)  # a file of zeros takes no space on disk
         file.seek(0, 2)
         file.write(b"\n" + ROW.line().encode())
     reading = RowsReader()

@@ -141,7 +141,7 @@ def test_figure_4_is_a_mean_over_frameworks_in_any_order(is_reversed: bool) -> N
 
 
 def test_figures_1_and_2_are_by_repair_and_by_plan() -> None:
-    """Plan i solves task i with its first program. Each plan has six programs."""
+    """Six programs are written for each plan. Plan number i solves task number i with its first program."""
     rows = []
     for solved in range(5):
         attempts = tuple(

@@ -1,4 +1,4 @@
-"""The decision what to do with a job's result, as a table."""
+"""The table that decides what happens to a job's result."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_an_equal_result_is_kept_once_and_the_oldest_goes_first() -> None:
 
 
 class Written:
-    """Replaces the files of kept results. It only records calls."""
+    """Stands for the files of kept results, and only records calls."""
 
     def __init__(self) -> None:
         self.done: list[str] = []

@@ -1,4 +1,4 @@
-"""The decorator for handlers of one document. It reads the parameters before it calls the handler."""
+"""The decorator of handlers that concern one document. It reads the parameters before it calls the handler."""
 
 from __future__ import annotations
 

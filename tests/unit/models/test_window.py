@@ -74,13 +74,13 @@ def test_what_no_tokenizer_joins(text: str, tokens: int) -> None:
 
 WORDS = (Message("user", "word " * 1022),)
 WORDY = (Message("user", "internationalisation " * 600),)
-"""A text that is estimated at 3,000 tokens. A model whose vocabulary has its word counts 600."""
+"""A text that is estimated at 3,000 tokens. A model with its words in the vocabulary counts only 600."""
 
 
 @pytest.mark.parametrize(
     ("messages", "counted", "window", "cut"),
     [
-        # up to 0.24, a cut prompt fills the window; from 0.30 on, half of it
+        # Ollama up to 0.24 cuts a prompt to the whole window, and from 0.30 on to half of it
         (WORDS, 1024, 1024, True),
         (WORDS, 1030, 1024, True),
         (WORDS, 514, 1024, True),
@@ -195,7 +195,7 @@ def test_the_pace_shows_in_what_a_prompt_has_of_its_own(first: float | None, by_
 def test_a_server_that_keeps_nothing_is_not_said_to() -> None:
     calibration = Calibration()
     for text, seconds in ((FIRST, 5.0), (SECOND, 5.3), (THIRD, 4.9), (FIRST, 5.1), (SECOND, 4.8)):
-        assert cached(calibration, text, seconds) <= 50  # about the error of the clock
+        assert cached(calibration, text, seconds) <= 50  # a difference that the clock's error explains
 
 
 def test_after_the_model_was_loaded_nothing_had_been_read() -> None:
@@ -263,7 +263,7 @@ def test_no_vocabulary_counts_less_than_the_lower_measure(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["code", "tabs", "lines that end as on Windows", "prose", "doctests", "constants"])
 def test_the_upper_measure_of_what_modules_are_made_of_is_not_far_off(name: str) -> None:
-    """A limit that is far too high would be useless: prompts leave out texts that seem too long."""
+    """The upper limit must not be far too high, because prompts leave out texts that seem too long."""
     most = max(counts[name] for counts in COUNTS.values())
     assert estimate(KINDS[name]) <= 1.6 * most
 

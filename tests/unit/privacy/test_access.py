@@ -1,4 +1,4 @@
-"""A file may be read for a workspace or not, depending on its real path and its content."""
+"""The real path and the content of a file decide whether it may be read for a workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that count as secrets in all forms and encodings, texts that do not, and updates of the patterns.
+"""Texts that count as secrets, texts that do not, and updates of the patterns for secrets.
 
 Every secret is generated while the tests run.
 """

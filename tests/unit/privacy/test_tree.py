@@ -1,4 +1,4 @@
-"""The hidden files of a folder: their reasons, changes to them, and contents of files."""
+"""The hidden files of a folder, the reason for each, and changes to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters with a table for each, the position of code in a reply, and incomplete replies."""
+"""Filters, with a table of cases for each. Also the position of code in a reply, and incomplete replies."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ REPEATED = (
 
 @pytest.mark.parametrize("piece", sampled([*PIECES, *REPEATED], 3))
 def test_long_replies_take_no_time_to_speak_of(piece: str) -> None:
-    """Steps whose time grows much faster than the text would make this test endless."""
+    """If any step took quadratic time, this test would never end."""
     text = piece * (LONG // len(piece))
     for reply in (text, f"```python\n{text}", f"def mean(values, weights=None):\n    return 1\n{text}"):
         check(reply, TARGETS[0])

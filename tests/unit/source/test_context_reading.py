@@ -163,7 +163,7 @@ def test_without_jedi_there_is_less_to_show(project: Project, monkeypatch: pytes
     assert less == [text for text in everything if not text.startswith("# from models")]
 
 
-# jedi's defaults that AdaCoder must prevent
+# behaviour of jedi that AdaCoder must prevent
 
 
 def hostile(project: Project) -> Path:

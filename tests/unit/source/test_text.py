@@ -113,7 +113,7 @@ def test_a_read_only_file_is_left_as_it_is(tmp_path: Path) -> None:
 @given(TEXTS, st.data())
 def test_edits_replace_what_they_name_and_nothing_else(text: str, data: st.DataObject) -> None:
     points = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=4, max_size=4)))
-    assume(points[0] < points[2])  # two insertions at one place keep their order
+    assume(points[0] < points[2])  # two insertions at one position keep their order
     edits = [Edit(points[2], points[3], "SECOND"), Edit(points[0], points[1], "FIRST")]
     first, second, third = text[: points[0]], text[points[1] : points[2]], text[points[3] :]
     assert apply_edits(text, edits) == f"{first}FIRST{second}SECOND{third}"

@@ -65,7 +65,7 @@ def test_undefined_names(before: str, body: str, expected: tuple[str, ...]) -> N
     ],
 )
 def test_what_is_local_to_a_function_is_not_undefined(body: str, expected: tuple[str, ...]) -> None:
-    """A local name may be unbound, but an import would not help."""
+    """A local name without a value is not undefined, because an import would not help."""
     assert undefined("", body) == expected
 
 
@@ -107,7 +107,7 @@ def test_what_only_type_checkers_import_is_undefined_at_run_time() -> None:
     ],
 )
 def test_what_our_python_cannot_read_elsewhere(before: str, after: str) -> None:
-    """Names in the unreadable statement may be defined by it. All other undefined names are reported."""
+    """The statement that cannot be read may define names. Others are reported as undefined."""
     assert undefined(before, "log(x), g, sqrt(x)", "\n\n" + after) == ("log",)
 
 

@@ -11,7 +11,7 @@ CODE = ("def area(n):", "    total = 0", "    for each in range(n):", "        t
 
 
 def loop(times: int, *, kept: int | None = None) -> Trace:
-    """Return the trace of a loop with `times` iterations. `kept` limits the steps at each end."""
+    """Return the trace of a loop with `times` iterations. `kept` is the number of steps to keep at each end."""
     entries = [Executed(1, 2, (("n", str(times)),)), Executed(1, 3, (("total", "0"),))]
     for number in range(times):
         entries += [Executed(1, 4, (("each", str(number)),)), Executed(1, 3, (("total", str(times * (number + 1))),))]

@@ -106,7 +106,7 @@ async def test_a_failure_outside_the_program_ends_the_search_at_once() -> None:
 
 
 async def test_what_passed_from_memory_is_worth_no_example() -> None:
-    """The child honestly passes one example, so it has a higher value than a memorised program and is followed."""
+    """A program that passes one example honestly has a higher value than a memorised one, so its branch is followed."""
     says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")]}
     team = Team([MEMORISED, matching(1), PASSED], says)
     outcome = await team.run("codetree")

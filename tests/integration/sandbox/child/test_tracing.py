@@ -425,7 +425,7 @@ async def test_who_meddles_with_a_trace_spoils_it_alone(ws: Workspace) -> None:
 
 @isolated
 async def test_no_verdict_is_other_for_a_trace(ws: Workspace) -> None:
-    """Traces contain no verdict, and later verdicts are the same if code forges its trace."""
+    """A trace has no verdict of its own. Tracing does not change later verdicts, even if code forges its trace."""
     for meddling in ("", MEDDLING["a trace of its own"], "import mod; mod.f.__code__ = (lambda x: 2).__code__"):
         for want, passes in ((2, True), (3, False)):
             text = meddler(meddling, want)

@@ -77,7 +77,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 
 def test_the_order(house: House) -> None:
-    """Each newly added Python is preferred to all earlier ones."""
+    """The Pythons are added from the last choice to the first. Each is preferred to those before it."""
     own = house.found()
     assert own.text == (
         f"{sys.executable}: it is AdaCoder's own, because the project has no .venv, no environment is activated, and"

@@ -1,5 +1,5 @@
-"""The user is told which start-up code of the workspace runs before examples, but not about code that all
-environments have.
+"""Notes name the workspace's start-up code, which runs before examples. They leave out code that every environment
+has.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from support.bpf import ALLOW, KILL, Answer, Call
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Linux's numbers, on any system that runs the tests.
+# numbers of Linux's system calls, whatever system runs the tests
 SUCCESS, EPERM, EAGAIN, ENOSYS, EAFNOSUPPORT, ENETUNREACH = 0, 1, 11, 38, 97, 101
 
 X86_64, AARCH64, I386, ARM = 0xC000003E, 0xC00000B7, 0x40000003, 0x40000028
@@ -297,9 +297,6 @@ def test_other_machines_are_named_in_the_error() -> None:
             make("riscv64")
 
 
-# --- the interpreter of BPF in these tests ---------------------------------------------------
-
-
 def instructions(*steps: tuple[int, int, int, int]) -> bytes:
     return b"".join(struct.pack("<HBBI", *step) for step in steps)
 
@@ -325,9 +322,6 @@ def test_the_interpreter_refuses_what_the_kernel_does(program: bytes) -> None:
     with pytest.raises(bpf.Refused):
         bpf.load(program)
     bpf.load(instructions((bpf.LOAD, 0, 0, 60), (bpf.IF_EQUAL, 0, 0, 0), ALLOWING))
-
-
-# --- numbers from another source -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("machine", sorted(MACHINES))
@@ -358,8 +352,6 @@ def test_the_kernels_headers_know_the_calls_by_the_same_numbers() -> None:
     for call in {*syscalls._TABLE, *syscalls._SHARED} - TOO_NEW_FOR_LIBSECCOMP:
         assert number("x86_64", call) == int(theirs[call]), call
 
-
-# --- the kernel ------------------------------------------------------------------------------
 
 ATTEMPTS = r"""
 import asyncio, concurrent.futures, ctypes, errno, fcntl, json, os, resource, signal, socket, sqlite3, struct

@@ -110,7 +110,7 @@ def added(python: Path, *lines: object) -> set[Path]:
 
 
 def project(folder: Path) -> Path:
-    """Make a folder with a package, for an editable install."""
+    """Make a folder with a package that can be installed in editable mode."""
     (folder / "pkg").mkdir(parents=True)
     (folder / "pkg/__init__.py").touch()
     return folder

@@ -95,7 +95,7 @@ def test_for_a_moment_it_is_not_looked_for_again_below_the_top(tmp_path: Path, h
     first = view(here, tmp_path, LONG)
     fill(tmp_path, "sub/.env")
     assert view(here, tmp_path, LONG) is first
-    os.utime(tmp_path)  # as after adding a file to the top folder
+    os.utime(tmp_path)  # a new file in the top folder would change its time as well
     assert view(here, tmp_path, LONG).hidden == (tmp_path / "sub/.env",)
 
 

@@ -1,4 +1,4 @@
-"""A candidate's imports: only missing ones are added, where the module has its imports."""
+"""A candidate's imports: missing ones are added to the other imports of the module."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TestImports:
 
 
 def added(before: str, *imports: str, use: str, text: str = STUB) -> str:
-    """Return the text above the function, after a splice that needs `imports`. It was `before`."""
+    """Splice a candidate that needs `imports` into a module. Return the text above the function, which was `before`."""
     result = put(before + text, f"def f(numbers, k=1):\n    return {use}", imports=imports)
     return result.removesuffix(f"{text}    return {use}\n")
 
