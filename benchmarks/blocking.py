@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import FULL, Client  # in tests/, which is added to the path above
+from integration.lsp.client import FULL, Client  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 LINES = 5000
@@ -390,7 +390,7 @@ class Editor:
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """Yield the stalls after `since`: the seconds of each, and the part for which all processors were busy."""
+        """Yield the length of each stall after `since`, and how long all processors were busy during the stall."""
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
             if due >= since:

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client, ResponseError  # in tests/, which is added to the path above
+from integration.lsp.client import Client, ResponseError  # modules in tests/
 from integration.lsp.texts import STUB, UNENDING, told_of
 from support.commandline import HEEDING
 from support.standins.ollama import Model, Script, StandIn

@@ -114,7 +114,7 @@ _WHATEVER_FAILS = (
 )
 """Options of pytest that make it report every docstring, even after failures."""
 _NOT_CHECKED = "it was not checked."
-"""End of AdaCoder's reason for a docstring that doctest does not find either."""
+"""The reasons of results that doctest does not have either end with this text."""
 
 
 def prepare(folder: Path) -> Path:
@@ -256,7 +256,7 @@ def kind(difference: dict[str, str | None]) -> str:
 
 
 def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
-    """Rename docstrings that pytest finds in another module, if only one docstring of ours can be meant.
+    """Rename the docstrings that pytest finds in another module than AdaCoder, if the names are then unique.
 
     For example, NumPy assigns to `__module__`, and doctest finds the docstring where the function is imported.
     """

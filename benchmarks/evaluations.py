@@ -219,9 +219,7 @@ def unobserved(copy: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
-    """Yield a case that forks a process that has imported the same modules as a template for a module with
-    `modules`.
-    """
+    """Yield a case that forks a process like a template, which has imported `modules`."""
     twin = await asyncio.create_subprocess_exec(
         *(str(find(None, folder, folder).path), "-I", "-B", str(TWIN), str(TEMPLATE), *modules),
         stdin=asyncio.subprocess.PIPE,

@@ -30,7 +30,7 @@ from adacoder.domain import Outcome, Status, Target
 from adacoder.pytext import dedent, normalize
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.source.locate import functions
-from support.bodies import STAND_INS, outcome_of, with_body  # in tests/, which is added to the path above
+from support.bodies import STAND_INS, outcome_of, with_body  # modules in tests/
 from support.evaluating import workspace
 
 if TYPE_CHECKING:

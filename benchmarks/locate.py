@@ -58,7 +58,7 @@ def sources(modules: tuple[str, ...], lines: int) -> list[str]:
 
 
 def edited(source: str, place: float, chance: random.Random) -> Text:
-    """Return `source` with a random line typed in the tenth that begins at `place`."""
+    """Return `source` after a random line was typed at `place`, a fraction of the file."""
     cut = Lines(source)
     line = int((place + chance.random() / 10) * (len(cut) - 1))
     indent = cut[line][: len(cut[line]) - len(cut[line].lstrip(" "))].rstrip("\n")

@@ -39,7 +39,7 @@ class Fault:
     right: str
     wrong: str
     calls: tuple[str, ...]
-    """Calls for its examples. Right and faulty function give the same results for them."""
+    """Calls for the function's examples. The faulty function gives the same results for them."""
 
 
 FAULTS = (

@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from integration.lsp.client import Client  # in tests/, which is added to the path above
+from integration.lsp.client import Client  # modules in tests/
 from support.standins.ollama import StandIn
 
 MODULE = '''"""Words and how often they occur."""

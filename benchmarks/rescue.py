@@ -68,7 +68,7 @@ class Finding:
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """True if the reply passes the hidden tests after a treatment, by treatment."""
+    """For each treatment, True if the reply passes the hidden tests afterwards."""
     milliseconds: float = 0.0
 
     @property

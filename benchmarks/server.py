@@ -47,7 +47,7 @@ import psutil
 from measuring import Figure
 
 import adacoder
-from integration.lsp.client import FULL, SERVER, Client, ResponseError  # in tests/, which is added to the path above
+from integration.lsp.client import FULL, SERVER, Client, ResponseError  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 Place: TypeAlias = dict[str, int]

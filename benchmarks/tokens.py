@@ -51,7 +51,7 @@ from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.task import Task as ServiceTask
-from support.standins.ollama import StandIn  # in tests/, which is added to the path above
+from support.standins.ollama import StandIn  # modules in tests/
 from support.standins.server import Body, Script, Stream
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from adacoder.domain import Message
 from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.models.waiting import Reloaded
-from support.serving import KINDS, model_at, settings_of  # in tests/, which is added to the path above
+from support.serving import KINDS, model_at, settings_of  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 REPLY = Script("".join(f"line_{number} = {number}\n" for number in range(40)), pause=0.001)

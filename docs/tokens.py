@@ -105,7 +105,9 @@ class Rule:
     name: str
     entropy: float
     sign: str
-    """Lower-case texts, one of which is in every match, separated by blanks. For a named rule, a pattern of names."""
+    """Lower-case texts, separated by blanks. Each match contains one of them. In a named rule, this is a pattern of
+    names.
+    """
     pattern: str
 
     @property

@@ -1,4 +1,4 @@
-"""Define an attack: hostile code, its possible ends, the harm that it does without isolation, and a benign twin."""
+"""Define an attack: hostile code, the ways in which it may end, its harm without isolation, and a benign twin."""
 
 from __future__ import annotations
 

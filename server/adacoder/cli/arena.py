@@ -237,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress: the counts, the best result so far, and why the run waits if it waits."""
+    """Return lines about the progress: the counts, the best result so far, and the reason if the run waits."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

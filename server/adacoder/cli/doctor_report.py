@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings, and show each as soon as it is known. Until then, show what is being examined."""
+    """Collect the findings, and show each as soon as it is known. Meanwhile, show what is being examined."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 

@@ -60,7 +60,7 @@ class NotChecked:
     is_skipped: bool = False
     """True if the file or folder was skipped on purpose, False if there was an error."""
     weakens: bool = False
-    """True for a change that removes or weakens examples. The file itself was checked."""
+    """True if the item reports a change that weakens examples. The file itself was checked."""
     fails: bool = False
     """True if the check fails because of this file or folder."""
 

@@ -32,7 +32,7 @@ def split(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """Check an option's value as editors and projects have theirs checked."""
+    """Check an option's value in the same way as a value from an editor or a project."""
     if value is None or value == ():
         return None
     name = field_name(str(parameter.name))

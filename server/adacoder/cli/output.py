@@ -33,8 +33,7 @@ class Output(ABC):
     """Number of functions written so far."""
 
     is_whole = False
-    """False if `add` can show comparisons after the Outcome. True if the Outcome must be complete before it is shown.
-    """
+    """True if an Outcome must be complete when it is shown. False if `add` can show comparisons later."""
     writes = False
     """True if functions are written to their files."""
 

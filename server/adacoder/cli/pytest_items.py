@@ -98,10 +98,10 @@ class PytestDocstrings:
     """The plug-in of a run with `--adacoder`."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Refuse a run in which another plug-in also runs the docstrings.
+        """Refuse the run if another plug-in also runs the docstrings.
 
         Raises:
-            pytest.UsageError: another plug-in does.
+            pytest.UsageError: another plug-in does so.
         """
         if others := [
             option for name, option in _OTHERS.items() if config.getoption(name, False) or _ini(config, name)

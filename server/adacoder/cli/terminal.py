@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TextIO
 from adacoder.journal import Listener, OpenStep, Waiting
 from adacoder.report import progress
 from adacoder.visible import Visible
-from adacoder.visible import visible as visible  # for text with a computed layout
+from adacoder.visible import visible as visible  # escapes a text before its layout is computed
 
 if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen

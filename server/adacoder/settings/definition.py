@@ -285,7 +285,7 @@ class Settings:
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
         """Return the models to ask in order, each with its maximum number of rounds after its first; None for no limit.
 
-        `is_started` is True if the request begins with existing code. Its first round then asks no model.
+        `is_started` is True if the request begins with existing code, so that its first round asks no model.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)

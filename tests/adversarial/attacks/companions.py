@@ -57,7 +57,7 @@ def _environment(
 
 
 def _example(name: str, examples: str, harm: Harm, *ends: Ending, body: str = _HONEST, timeout: float = 10.0) -> Attack:
-    """An attack by the docstring's examples."""
+    """An attack by examples in the docstring."""
     return Attack(name, body, ends, harm, Harness.REPORT, examples=examples, timeout=timeout)
 
 

@@ -53,7 +53,7 @@ def mbpp(number: int) -> dict[str, object]:
 
 
 class Library:
-    """A stand-in for `datasets`, with the hub's splits."""
+    """A stand-in for the library `datasets`. It has the same splits as the hub."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[str, ...]] = []

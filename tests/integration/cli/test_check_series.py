@@ -275,7 +275,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> Mapping[str, Any]:
-    """The results of checking all pairs, by target."""
+    """The results of one check of all pairs, by docstring."""
     command = [sys.executable, "-m", "adacoder", "check", "--json"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return {result["target"]: result for result in map(json.loads, ran.stdout.splitlines())}

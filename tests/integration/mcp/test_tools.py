@@ -472,7 +472,7 @@ async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(folder: Pat
         (folder / "shapes.py").write_text(ENDLESS)
         before = {pid: computed(pid) for pid in one.descendants()}
         number = one.begin("tools/call", name="check_examples", arguments=PLACE)
-        # A process that was already waiting may run it, so only processor time shows that it runs.
+        # a waiting process may take the call, so only processor time shows a run
         while not (busy := {pid for pid in one.descendants() if computed(pid) - before.get(pid, 0) > 1}):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         one.notify("notifications/cancelled", requestId=number, reason="enough")

@@ -105,7 +105,7 @@ async def test_what_only_the_server_finds_too_long(refused: bool) -> None:
     [
         (Engine.LM_STUDIO, "", True),
         (Engine.LLAMA_CPP_PYTHON, "", True),
-        (Engine.LM_STUDIO, "def f", False),  # the reply had started, so the prompt has fitted
+        (Engine.LM_STUDIO, "def f", False),  # the prompt fits, because the reply has started
         (Engine.VLLM, "", False),  # AdaCoder knows the window
         (Engine.LLAMA_CPP, "", False),
     ],

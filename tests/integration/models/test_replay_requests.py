@@ -159,7 +159,7 @@ async def test_nothing_of_home_server_and_key_is_left(tmp_path: Path, monkeypatc
     outcome = await request(workspace, recording(path), {"a": model}, text=text)
     assert outcome.status is Status.FAILED
     told = "\n".join(ask.text for ask in model.asked)
-    assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # the text was there
+    assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # control
     content = path.read_text(encoding="utf-8")
     assert "zelda" not in content
     assert "hyrule" not in content

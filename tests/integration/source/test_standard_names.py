@@ -20,10 +20,7 @@ NEWER: dict[str, tuple[int, int]] = {
 
 
 def test_every_name_is_where_the_table_says() -> None:
-    """A new process imports the modules, so that nothing is imported here.
-
-    Names that a later Python added are skipped in earlier ones.
-    """
+    """The modules are imported in a new process. Names that a later Python added are skipped in earlier ones."""
     program = (
         "import importlib, json, sys\n"
         "table = json.load(sys.stdin)\n"

@@ -356,7 +356,7 @@ class StandIn(StandInServer):
         await self._happened(f"{script.ending} {number}")
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
-        """Return the tokens of the prompt that the model sees. Ollama silently cuts a prompt that is too long."""
+        """Return the tokens that the model sees of a prompt. Ollama silently cuts a prompt that is too long."""
         messages = messages_of(body)
         if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
             messages = [message for message in messages if message.get("role") != "system"]

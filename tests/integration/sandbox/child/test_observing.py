@@ -75,10 +75,10 @@ FLOWS = {
     ">>> items = []\n>>> f(None, items)\n>>> items\n[None]": "-xx",
     ">>> exec('x = f(1)')\n>>> x\n1": "xx",
     ">>> import mod\n>>> mod.f(1)\n1\n>>> mod.g(1)\n1": "-x-",
-    # an example that shows a value that may have been changed proves nothing,
+    # a value that may have been changed proves nothing about the function
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[1]": "-x-",
     ">>> items = []\n>>> x = f(1, items)\n>>> items\n[1]": "-x-",
-    # but must still pass
+    # a changed value must still be right
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[2]": "-xx",
     ">>> items = []\n>>> x = f(1, items)\n>>> clear(items)\n>>> items\n[1]": "-x-x",
     ">>> f(1 / 0)\n1": "-",
