@@ -286,7 +286,7 @@ class Growing(Script):
 
 
 class Received(list[Any]):
-    """Messages from the server. It records when those that show the growing reply arrive."""
+    """Messages from the server, with the times of the messages that show a growing reply."""
 
     def __init__(self) -> None:
         super().__init__()

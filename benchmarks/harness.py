@@ -44,7 +44,7 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
     def check(task: dict[str, str]) -> Check:
         inputs, expected, seconds = literal_eval(task["calls"])
         code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
-        # No name of the dataset is given: with it, EvalPlus 0.3.1 counts no answer to `find_zero` as right.
+        # With a dataset's name, EvalPlus 0.3.1 counts no answer to `find_zero` as right.
         dataset, tolerance = "", 0
 
         def passes() -> bool:

@@ -86,7 +86,7 @@ _DECLARED = re.compile(r'_declares\("(\w+)"')
 
 
 def names() -> list[str]:
-    """Return all lines of the list except the members of answers."""
+    """Return the lines of the list. Those about members of answers are in `members`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     manifest = json.loads((ROOT / "client" / "package.json").read_text(encoding="utf-8"))["contributes"]
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")

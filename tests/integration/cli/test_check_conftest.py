@@ -53,7 +53,7 @@ def docstring(name: str, *examples: str, result: str = "1") -> str:
 
 
 def by_name(desk: Desk, *arguments: object) -> dict[str, dict[str, Any]]:
-    """Run a check. Return its objects by the docstrings' names."""
+    """Run `check --json`. Return the JSON objects by the name of the docstring."""
     return {each["target"].rpartition("::")[2]: each for each in desk.run("check", "--json", *arguments).objects}
 
 

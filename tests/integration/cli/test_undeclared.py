@@ -29,7 +29,7 @@ def notes(desk: Desk, pyproject: str | None, reply: str = REPLY, head: str = "",
         desk.write("def safe_load(text):\n    return int(text)\n", str(packages / f"{name}/__init__.py"))
     desk.write(record, str(packages / "PyYAML-6.0.dist-info/RECORD"))
     desk.write("ruamel\n", str(packages / "ruamel.yaml-1.dist-info/top_level.txt"))
-    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as after an editable install
+    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as an editable install writes it
     desk.write("_other.pth,,\n", str(packages / "other-1.dist-info/RECORD"))
     if pyproject is None:
         (desk.folder / "pyproject.toml").unlink()

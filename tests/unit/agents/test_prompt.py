@@ -118,7 +118,7 @@ def test_the_projects_instructions_end_the_system_text() -> None:
 
 
 def packed(target: Target, *found: Piece, context_tokens: int) -> list[str]:
-    """Return the kinds of the pieces in the prompt, in the order of the list."""
+    """Return the kinds of the context's pieces in the prompt, in their order."""
     shared = prompt.brief(target, found, ROLES, window=Window(context_tokens), instructions="").shared
     assert target.docstring.splitlines()[0] in shared
     kept = [piece for piece in found if piece.text in shared]

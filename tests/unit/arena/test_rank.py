@@ -13,7 +13,7 @@ FUNCTIONS = [f"f{number}" for number in range(32)]
 
 
 class World:
-    """Arms that solve a given share of functions in a given number of seconds."""
+    """Combinations of a model and a workflow that solve a given share of functions, in a given number of seconds."""
 
     def __init__(self, arms: dict[str, tuple[float, float]]) -> None:
         self.arms = {Arm(name, "adacoder"): told for name, told in arms.items()}

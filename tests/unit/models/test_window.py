@@ -89,7 +89,7 @@ WORDY = (Message("user", "internationalisation " * 600),)
         (WORDY, 2047, 2048, False),
         (WORDY, 1026, 2048, True),
         (WORDY, 1080, 2048, False),
-        # fewer tokens than words
+        # a model that counts fewer tokens than there are words
         (WORDS, 600, 1024, True),
         (WORDS, 600, 2048, True),
         (WORDS, 1022, 2048, False),
