@@ -1,4 +1,4 @@
-"""The sessions of `nox`: lint, format, types, tests, and the VS Code client."""
+"""The sessions of `nox`: lint, format, types, tests, client, docs and releases."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["lint", "types", "tests", "client"]
 
 WORKERS = ("-n", "4", "--dist", "worksteal")
-"""Two workers per core on two cores: more would not be faster, because the processes of the tests keep both busy."""
+"""Number of parallel test processes on two cores. Each test starts processes of its own, so more workers are not
+faster.
+"""
 COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Lets Python store compiled modules. Otherwise each of the hundreds of processes of the tests compiles the package."""
+"""Environment that lets Python store bytecode. Otherwise each of the tests' hundreds of processes compiles the
+package.
+"""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PYTHON_FILES = (
     "server",
@@ -58,7 +62,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def plain(session: nox.Session) -> None:
-    """Test the arena without optional dependencies. A feature that needs one must say what to install."""
+    """Test the arena without optional dependencies. Each feature that needs one must name the package to install."""
     session.install("-e", ".", "hypothesis>=6.150", "pytest>=9.2", "pytest-asyncio>=1.3", "pytest-xdist>=3.8")
     commands = (f"tests/integration/cli/test_{name}.py" for name in ("arena", "row_tables", "models"))
     session.run("pytest", *WORKERS, *(session.posargs or ("tests/unit/arena", *commands)), env=COMPILED)
@@ -66,7 +70,7 @@ def plain(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def pythons(session: nox.Session) -> None:
-    """Run `tests` under each supported Python that is installed, or with `nox -s pythons-3.12` under one."""
+    """Run `tests` under every supported Python that is installed, or under one with `nox -s pythons-3.12`."""
     tests(session)
 
 
@@ -81,21 +85,21 @@ def lowest(session: nox.Session) -> None:
 
 @nox.session
 def attacks(session: nox.Session) -> None:
-    """Run the attacks on the sandbox in tests/adversarial, which SECURITY.md describes. Not part of the default run."""
+    """Run the attacks on the sandbox in tests/adversarial (see SECURITY.md). Not part of the default run."""
     session.install("-e", ".[test]")
     session.run("pytest", *WORKERS, "tests/adversarial", *session.posargs, env=COMPILED)
 
 
 @nox.session
 def hub(session: nox.Session) -> None:
-    """Test downloads of the arena's tasks with the dataset hub's own library, from a stand-in for the hub."""
+    """Test downloads of the arena's tasks with the real client library, from a stand-in for the dataset hub."""
     session.install("-e", ".[test,hub]")
     session.run("pytest", "tests/integration/arena/test_hub.py", *session.posargs)
 
 
 @nox.session
 def record(session: nox.Session) -> None:
-    """Renew recordings and rendered prompts. Run this after you change a prompt, and read the diff."""
+    """Update recordings and rendered prompts. Run this after you change a prompt, and read the diff."""
     session.install("-e", ".[test]")
     session.run("python", "fixtures/record.py")
     session.run("pytest", "tests/unit/agents/test_prompt.py", env={"ADACODER_RENEW_GOLDEN": "1"})
@@ -103,7 +107,7 @@ def record(session: nox.Session) -> None:
 
 @nox.session
 def settings(session: nox.Session) -> None:
-    """Renew the VS Code client's settings, the tables in the docs, and the list of all public names."""
+    """Update the VS Code extension's settings, the tables in the docs, and the list of public names."""
     session.install("-e", ".[test]")
     session.run("python", "docs/settings.py")
     session.run("python", "docs/public.py", env={"PYTHONPATH": "tests"})
@@ -122,7 +126,7 @@ def client(session: nox.Session) -> None:
 
 @nox.session
 def vscode(session: nox.Session) -> None:
-    """Test the client in VS Code's real workbench; `nox -s vscode -- -k lens` runs some tests. `.ci/run` runs this.
+    """Test the client in real VS Code. `nox -s vscode -- -k lens` runs some tests. `.ci/run` runs this.
 
     This needs Node.js 20 and Debian's chromium and ripgrep. The first run installs everything else into the user's
     cache. Screenshots are written to the folder in ADACODER_PICTURES, else to the session's temporary folder.
@@ -132,7 +136,7 @@ def vscode(session: nox.Session) -> None:
 
 @nox.session
 def vscode_newest(session: nox.Session) -> None:
-    """Run the tests of `vscode` in the newest VS Code that has a workbench, with its own Node.js."""
+    """Run the tests of `vscode` in the newest VS Code that is available, with this version's own Node.js."""
     _flows(session, "newest")
 
 
@@ -152,7 +156,7 @@ def _flows(session: nox.Session, edition: str) -> None:
 
 
 def _workbench(session: nox.Session) -> tuple[str, str]:
-    """Install VS Code's workbench. Return its folder, and the folder of the driver that operates it."""
+    """Install VS Code's workbench. Return its folder, and the folder of the driver that controls it."""
     said = session.run("python", "tests/editors/vscode/tools.py", silent=True, success_codes=[0, 1])
     *_, root, driver = ["", "", *str(said).splitlines()]
     if not os.path.isabs(driver):  # noqa: PTH117
@@ -180,7 +184,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def pictures(session: nox.Session) -> None:
-    """Renew the screenshots in the README, the docs and the walkthrough, by running the tests of `vscode`."""
+    """Update the screenshots in the README, the docs and the walkthrough by running the tests of `vscode`."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADACODER_PICTURES"] = folder
         _flows(session, "first")
@@ -190,16 +194,16 @@ def pictures(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Build the release of the last commit in `dist/`. Fails unless a second build has the same bytes.
+    """Build a release of the last commit in `dist/`. Fails if a second build differs by a byte.
 
-    It has the wheel, the sdist, the packages for VS Code, Neovim and Emacs, an SBOM of the wheel and of the VS Code
-    client, the licences of the wheel's dependencies, and checksums. This needs git, Node.js 20 and Linux or macOS.
+    The release has the wheel, the sdist, packages for VS Code, Neovim and Emacs, an SBOM of the wheel and of the VS
+    Code client, the licences of the dependencies, and checksums. This needs git, Node.js 20 and Linux or macOS.
     """
     if missing := [program for program in ("git", "npm") if shutil.which(program) is None]:
         session.error(f"{' and '.join(missing)} not installed; the release needs git and Node.js 20 or later")
     session.install("build>=1.3", "cyclonedx-bom>=7", "pip-licenses>=5")
     made = str(session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)).strip()
-    session.env.update(SOURCE_DATE_EPOCH=made, TZ="UTC")  # times in .vsix files are local times
+    session.env.update(SOURCE_DATE_EPOCH=made, TZ="UTC")  # .vsix files store local times
     builds = [_built(session, Path(session.create_tmp(), name).resolve()) for name in ("one", "other")]
     first, second = ({file.name: file.read_bytes() for file in build.iterdir()} for build in builds)
     if differing := sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)):
@@ -226,13 +230,13 @@ def _built(session: nox.Session, folder: Path) -> Path:
             bom = ("@cyclonedx/cyclonedx-npm@6.0.1", "--omit", "dev", "--output-reproducible", "--package-lock-only")
             session.run("npx", "--yes", *bom, "--output-file", f"../dist/{name}.vsix.cdx.json", external=True)
         shutil.copy("client/emacs/adacoder.el", f"dist/{name}.el")
-        # In a folder, git archives that folder only, with the time of the commit.
+        # For a folder, git archives only this folder, with the commit's time.
         neovim = ("--prefix=adacoder.nvim/", "--add-file=../LICENSE", f"--output=../../dist/{name}.nvim.tar.gz")
         with session.chdir("client/neovim"):
             session.run("git", "archive", *neovim, "HEAD", external=True)
         session.run("python", "-m", "venv", "--without-pip", "clean")
         session.run("python", "-m", "pip", "--python=clean", "install", "--quiet", str(wheel))
-        next(Path("clean").glob("lib/*/site-packages/adacoder-*/direct_url.json")).unlink()  # names this very folder
+        next(Path("clean").glob("lib/*/site-packages/adacoder-*/direct_url.json")).unlink()  # it names this folder
         session.run(
             "cyclonedx-py", "environment", "--output-reproducible", f"-odist/{name}.cdx.json", "clean/bin/python"
         )
@@ -243,7 +247,7 @@ def _built(session: nox.Session, folder: Path) -> Path:
 
 @nox.session
 def install(session: nox.Session) -> None:
-    """Install the built wheel and sdist with pip, uv and pipx under each Python, and use them without a network."""
+    """Install the wheel and sdist with pip, uv and pipx under each Python, and use them without a network."""
     session.install("-e", ".[test]")
     session.run("pytest", "--all", *(session.posargs or ["tests/install"]), env=COMPILED)
 
@@ -288,19 +292,22 @@ def real(session: nox.Session) -> None:
 
 
 def _npm_ci(session: nox.Session) -> None:
-    """Install the npm packages of this folder, unless they are as in `package-lock.json` already."""
-    wanted, installed = Path("package-lock.json"), Path("node_modules/.package-lock.json")  # npm writes it last
+    """Install the npm packages of this folder, if `package-lock.json` has changed."""
+    wanted, installed = Path("package-lock.json"), Path("node_modules/.package-lock.json")  # npm writes this file last
     if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
         session.run("npm", "ci", "--no-audit", "--no-fund", external=True)
 
 
 def _npm_packages(session: nox.Session, name: str, package: str) -> str:
-    """Install the npm packages of the file `package` into the folder `name` of the user's cache. Return the folder."""
+    """Install the npm packages of the file `package` into the user's cache, in the folder `name`.
+
+    Return this folder.
+    """
     if shutil.which("npm") is None:
         session.error("npm is not installed; install Node.js 20 or later")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / name
     cache.mkdir(parents=True, exist_ok=True)
-    installed = cache / "node_modules" / ".package-lock.json"  # npm writes it last
+    installed = cache / "node_modules" / ".package-lock.json"  # npm writes this file last
     if not installed.exists() or (cache / "package.json").read_bytes() != Path(package).read_bytes():
         installed.unlink(missing_ok=True)
         shutil.copy(package, cache)
@@ -331,7 +338,7 @@ def agents(session: nox.Session) -> None:
 
 @nox.session
 def thorough(session: nox.Session) -> None:
-    """Run the tests that `tests` only samples, with all of their parameters. Takes an hour."""
+    """Run all parameters of the tests of which `tests` runs only a sample. Takes an hour."""
     session.install("-e", ".[test]")
     sampled = ("test_round_trip.py", "lsp/test_schedules.py", "lsp/test_fuzz.py")
     files = ("tests/observing", "tests/unit/replies", "tests/unit/pytext", "tests/unit/source")
@@ -342,7 +349,7 @@ def thorough(session: nox.Session) -> None:
 
 @nox.session
 def rescue(session: nox.Session) -> None:
-    """Measure the repair rules on the real replies in the folder ADACODER_DATA. Takes 10 minutes."""
+    """Measure the repair rules on real replies in the folder ADACODER_DATA. Takes 10 minutes."""
     session.install("-e", ".[test]")
     data = os.environ.get("ADACODER_DATA") or session.error("ADACODER_DATA names no folder with replies")
     session.run("python", "benchmarks/rescue.py", "--replies", f"{data}/model_replies.jsonl.gz", "--data", data)

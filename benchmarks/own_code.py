@@ -1,11 +1,11 @@
-"""Search for hidden examples in the prompts for a folder's own functions.
+"""Check that no prompt of the arena contains hidden examples of a folder's own functions.
 
     python benchmarks/own_code.py FOLDER…
 
-Each folder is a project, such as the unpacked source of a package from PyPI. A model that never gives code gets all of
-its tasks. The prompts are searched for hidden examples that the shown docstring does not contain. The output is one
-JSON line for each folder: the number of tasks, of tasks that the project's tests judge, and of hidden examples, the
-hidden examples that were found, and the seconds to find the tasks. No hidden example may be found.
+Each folder is a project. A model that never answers with code gets all of its tasks, and the prompts are searched for
+hidden examples that the docstring does not show. The output is one JSON line for each folder: the numbers of tasks, of
+tasks that the project's tests judge, and of hidden examples, the examples that were found (there must be none), and the
+seconds to find the tasks.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from adacoder.settings import Settings
 from adacoder.task import Task
 
 LEAST = 4
-"""Minimum number of characters in an example that is searched for."""
+"""Minimum length of an example that is searched for. Shorter examples occur by chance."""
 
 
 def bare(text: str) -> str:
-    """Return a text without white space and without the marks of examples."""
+    """Return a text without white space and without prompts such as `>>>`."""
     return "".join(re.sub(r"(?m)^[ \t]*(?:>>>|\.\.\.)", "", text).split())
 
 
 def read(text: str) -> str:
-    """Return a bare text for the search, once as written, and once with its escape sequences resolved."""
+    """Return the bare text twice: as written, and with its escape sequences resolved."""
     escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
     return f"{bare(text)}\n{bare(escaped)}"
 
 
 async def found(task: ArenaTask) -> list[str]:
-    """Return the hidden examples of a task that are in its prompts but not in the shown docstring."""
+    """Return the hidden examples that occur in a task's prompts, but not in the shown docstring."""
     model = ScriptedModel(then="nothing", window=Window(1 << 17))
 
     async def opened(*_: object) -> ScriptedModel:
@@ -58,7 +58,7 @@ async def found(task: ArenaTask) -> list[str]:
         read("\n".join(ask.text for ask in model.asked)),
         read(task.target.docstring_span.of(task.target.text)),
     )
-    assert bare(task.target.examples[0].source) in text  # This proves that the search can find an example.
+    assert bare(task.target.examples[0].source) in text  # The search works: it finds an example that is shown.
     hidden = (bare(each.source) for each in hidden_of(task))
     return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]
 
@@ -70,7 +70,7 @@ def hidden_of(task: ArenaTask) -> list[Example]:
 
 
 async def measure(folder: Path) -> dict[str, object]:
-    """Return the figures to print for a folder."""
+    """Return the figures for a folder."""
     began = time.perf_counter()
     tasks = (await tasks_of(folder, Settings())).tasks
     seconds = time.perf_counter() - began

@@ -1,10 +1,9 @@
-"""Measure how many planted faults are found by the comparison that `adacoder compare` makes.
+"""Measure how many planted faults `adacoder compare` finds.
 
     planted.py [--only NAME]
 
-The functions are from toolz, boltons and the standard library. Each one gets a fault that its examples miss. A function
-whose library is not installed, or whose source is different in this version, is left out and named. The last line is
-one JSON object.
+The functions are from toolz, boltons and the standard library. Each gets a fault that its examples miss. A function is
+left out and named if its library is missing, or has another version. The last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ class Fault:
     """A function and a change that makes it wrong."""
 
     function: str
-    """The function as `module:name`."""
+    """The function, as `module:name`."""
     right: str
     wrong: str
     calls: tuple[str, ...]
-    """The calls of its examples. Both versions give the same results for them."""
+    """Calls for the function's examples. The faulty function gives the same results for them."""
 
 
 FAULTS = (
@@ -101,7 +100,7 @@ class Planting:
         self._checks = Checks()
 
     async def found(self, fault: Fault) -> str | None:
-        """Return what the comparison says about a fault; None if it finds no difference.
+        """Return the comparison's report on a fault; None if it finds no difference.
 
         Raises:
             Unfit: the fault cannot be planted, or the examples find it.
@@ -131,7 +130,7 @@ class Planting:
         await self._checks.close()
 
     def _with_examples(self, text: str, path: Path, name: str, calls: Sequence[str]) -> Target:
-        """Return the function with examples of these calls, which replace those of its docstring."""
+        """Return the function with a docstring whose examples make these calls."""
         missing = undocumented(text, path, qualname=name)
         if missing is not None:
             text = apply_edits(text, [skeleton(missing)])
@@ -144,7 +143,7 @@ class Planting:
 
 
 async def measure(only: str) -> dict[str, object]:
-    """Try the faults whose function contains `only`. Return the figures."""
+    """Try the faults of functions whose name contains `only`. Return the figures."""
     found: list[str] = []
     missed: list[str] = []
     left_out: list[str] = []
@@ -169,14 +168,13 @@ async def measure(only: str) -> dict[str, object]:
 
 def _text(module: str) -> str:
     spec = find_spec(module) if find_spec(module.partition(".")[0]) else None
-    path = None if spec is None else getattr(spec.loader_state, "filename", spec.origin)  # of a frozen module, too
+    path = None if spec is None else getattr(spec.loader_state, "filename", spec.origin)  # frozen modules, too
     if path is None or not path.endswith(".py"):
         raise Unfit("it is not installed")
     return Path(path).read_text("utf-8")
 
 
 def main() -> None:
-    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
     print(json.dumps(asyncio.run(measure(parser.parse_args().only))))

@@ -1,8 +1,7 @@
-"""Record the calls that HumanEval's own tests make. EvalPlus gets these calls, because its own data is a download.
+"""Record the calls that HumanEval's own tests make. EvalPlus gets these calls, because its own data must be downloaded.
 
-The program reads a JSON list of tasks from standard input, and runs each task's `check` on its canonical solution. It
-writes a JSON list. For each task, this list has a Python literal with the calls:
-`([[ARGUMENT…]…], [RESULT…], [SECONDS…])`.
+Standard input is a JSON list of tasks. Each task's `check` runs on its canonical solution. Standard output is a JSON
+list with a Python literal for each task: `([[ARGUMENT…]…], [RESULT…], [SECONDS…])`.
 """
 
 from __future__ import annotations

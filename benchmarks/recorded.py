@@ -1,6 +1,6 @@
-"""Read recorded replies of models to the tasks of HumanEval and MBPP, and the programs in them.
+"""Read recorded replies of models to the tasks of HumanEval and MBPP.
 
-Each reply has a label, which is its result in hidden tests. No task shows any of these tests.
+The label of a reply is its result in hidden tests, which no task shows.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from adacoder.arena.formats import load
 from adacoder.arena.tasks import ArenaTask, TaskSet
 
 Recorded: TypeAlias = "Mapping[str, str]"
-"""A reply with the fields `id, source, model, task_id, kind, reply, hidden_tests`. The last field is its label."""
+"""A reply: `id, source, model, task_id, kind, reply, hidden_tests`. The last field is the label."""
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(?P<code>.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def tasks_in(data: Path, folder: Path) -> tuple[list[TaskSet], dict[str, ArenaTask]]:
-    """Return the tasks of both benchmarks, and the same tasks by the replies' ids. `folder` is their workspace."""
+    """Return the tasks of both benchmarks, and the task of each reply by its id. `folder` is their workspace."""
     sets = [load(data / name, folder, shows=False) for name in ("HumanEval.jsonl.gz", "mbpp.jsonl.gz")]
     return sets, {task.id: task for each in sets for task in each.tasks}
 
 
 def replies_in(path: Path) -> Iterator[Recorded]:
-    """Yield the replies of a file, which may be compressed. Each line of the file is a JSON object."""
+    """Yield the replies of a file with a JSON object per line. The file may be compressed."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def plain(recorded: Recorded, task: ArenaTask) -> str:
-    """Return the plain program in a reply, without any repair. The reply's label refers to this program."""
+    """Return the program in a reply without any repair. The reply's label refers to it."""
     reply = recorded["reply"]
     if recorded["kind"] == "continuation":
         return task.target.text + reply

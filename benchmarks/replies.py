@@ -1,24 +1,22 @@
-"""Run the arena on recorded replies of models, and compare it with the replies' own labels.
+"""Run the arena on recorded replies of models, and compare the results with the replies' labels.
 
     replies.py [--sources NAME …] [--columns] [--keep FOLDER]
 
 The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`, `mbpp.jsonl.gz` and
-`model_replies.jsonl.gz`. The labels come from hidden tests. No task shows any of these tests.
+`model_replies.jsonl.gz`. Labels come from hidden tests, which no task shows.
 
-The output is one JSON line. For each model, it has the number of *distinct* replies that are right:
+The output is one JSON line. For each model, it has the number of distinct replies that are right:
 
-* `alone`: the reply is a plain program, without any processing. The labels refer to this program.
+* `alone`: the program in the reply, unchanged. The labels refer to it.
 
 With `--columns` it also has:
 
 * `extraction`: the strategy `direct`;
-* `rules`: the Debug Specialist, which is the strategy `adacoder` without further rounds;
+* `rules`: the strategy `adacoder` with its repair rules, but without further rounds;
 * `loop`: the strategy `resample`, which tries the replies to a task in order. Only tasks with several replies count.
 
-These numbers are not pass@1, because the data has each reply only once.
-
-If the result of a reply contradicts its label, the reply is judged again with six times the time, and listed. With
-`--keep`, the results stay in a folder, and a later run continues from there.
+These numbers are not pass@1, because each distinct reply counts once. A reply whose result contradicts its label is
+judged again with six times the time, and listed. With `--keep`, a later run continues from the results in a folder.
 """
 
 from __future__ import annotations
@@ -61,12 +59,15 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 
 
 class NoMore(OnlyThought):
-    """The model has no recorded reply left. As an OnlyThought, this counts as the model's failure."""
+    """The model has no recorded reply left.
+
+    This class derives from OnlyThought, so it counts as the model's failure.
+    """
 
 
 @dataclass(frozen=True)
 class Samples(Plan):
-    """A plan that has a cell for each reply of a model to a task."""
+    """A plan with one cell for each reply of a model to a task."""
 
     replies: Replies
 
@@ -74,7 +75,7 @@ class Samples(Plan):
         return sum(1 for _ in self.cells(self.models))
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """Yield the cells for which there is a reply."""
+        """Yield the cells that have a reply."""
         for cell in super().cells(models):
             given = self.replies.get((cell.model, cell.task.id), ())
             is_one = cell.strategy != "resample" or cell.key[5] == 0
@@ -83,7 +84,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Return the judgements of an earlier run, by the ids of the replies. An incomplete last line is removed."""
+    """Return the judgements of an earlier run, by reply. Remove an incomplete last line."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -91,9 +92,9 @@ def kept_in(path: Path) -> dict[str, bool]:
 
 
 async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTask]], path: Path) -> list[bool]:
-    """Judge the plain programs of all replies. Return True for each that is right.
+    """Judge the programs of all replies. Return True for each that is right.
 
-    `path` keeps the judgements. Judgements of an earlier run are reused.
+    The file `path` stores the judgements. Those of an earlier run are reused.
     """
     found = await asyncio.to_thread(kept_in, path)
     waiting = iter([(recorded, task) for recorded, task in work if recorded["id"] not in found])
@@ -116,7 +117,7 @@ def model_of(recorded: Recorded) -> str:
 
 
 async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> dict[str, dict[str, list[int]]]:
-    """Run the arena. Return the number of right cells and of all cells, for each model and column."""
+    """Run the arena. Return the numbers of right cells and of all cells, for each model and column."""
     settings = Settings(timeout=SECONDS, max_iterations=0, seed=0)
     path = folder / "rows.jsonl"
 
@@ -154,7 +155,7 @@ async def columns(sets: Sequence[TaskSet], replies: Replies, folder: Path) -> di
 
 
 def tell(standing: RunProgress) -> None:
-    """Report progress from time to time."""
+    """Print the progress from time to time."""
     if standing.done % 250 == 0:
         print(f"{standing.done} of {standing.total} cells", file=sys.stderr, flush=True)
 
@@ -202,7 +203,6 @@ async def measure(
 
 
 def main() -> None:
-    """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sources", nargs="*", default=(), help="only the replies of these systems")
     parser.add_argument("--columns", action="store_true", help="add the arena's results for the replies")

@@ -1,13 +1,13 @@
-"""Measure a whole `generate` request without the model, against one `python -m doctest` run and one Python start.
+"""Measure a whole `generate` request without the model's time, against `python -m doctest` and a Python start.
 
-The model is a stand-in Ollama over real HTTP, which answers at once. Everything is measured in this run, with the cases
-in turns. The output is one JSON line:
+The model is a stand-in for Ollama over real HTTP, which answers at once. The cases run in turns. The output is one JSON
+line:
 
-* `server`: a request to a warm language server (`adacoder/run`, not applied), from sending it to its answer;
+* `server`: the time from sending `adacoder/run` to a warm language server until its answer;
 * `cli`: a whole `adacoder generate --json` process.
 
-Each ratio is the median of the case, divided by the sum of the medians of `python -m doctest FILE` and
-`python -c pass`.
+Each ratio is the median of the case, divided by the sum of the medians of `python -m doctest FILE` and `python -c
+pass`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from integration.lsp.client import Client  # in the folder that is added to the path above
+from integration.lsp.client import Client  # modules in tests/
 from support.standins.ollama import StandIn
 
 MODULE = '''"""Words and how often they occur."""
@@ -85,7 +85,7 @@ async def measure(rounds: int) -> dict[str, float | int]:
                             *("--model", "qwen2.5-coder:7b", "--host", standin.host),
                         ),
                     }
-                    if index >= 3:  # The first rounds only warm the server and the disk's cache.
+                    if index >= 3:  # The first rounds warm up the server and the disk cache.
                         for key, value in taken.items():
                             seconds[key].append(value)
     median = {key: statistics.median(values) for key, values in seconds.items()}

@@ -1,24 +1,21 @@
-"""Measure the effect of AdaCoder's rules and of the paper's rules on real replies of models.
+"""Measure how many real replies of models are rescued by AdaCoder's rules and by the paper's rules.
 
     rescue.py --replies FILE --data FOLDER [--details FILE] [--sources NAME …]
 
-FILE has one JSON object a line (`id, task_id, kind, reply, hidden_tests`). FOLDER has the benchmarks' tasks
-(`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the paper's table of names to import (`paper_module_names.json`). Hidden
-tests only decide if a program passes. No rule sees them.
+FILE has one JSON object per line (`id, task_id, kind, reply, hidden_tests`). FOLDER has the benchmarks' tasks
+(`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the paper's table of names to import (`paper_module_names.json`).
 
-* First every reply runs unmodified. Its plain program is the first fenced block, or the whole reply if there is none.
-  The tests are appended. If the result contradicts the reply's label, the reply is dropped.
-* Our rules (`ours`): the reply goes through `apply` in the task's module, as in the arena. `apply` knows the docstring,
-  static errors, and the function's name and parameters. A plain program may have another name or other parameters.
-* The paper's rules (`paper`): Algorithm 3 changes each plain program that failed with a superficial error, and changes
-  it once more after another superficial error. As in the paper's system, the error comes from the hidden tests. So a
-  passing program is never changed, and `paper_broken` is always 0.
-* Two parts of our result: in `extraction`, the reply is extracted and put in its place, without any rule. In
-  `paper_in_our_loop`, the paper's rules run in our loop (strategy `adacoder:paper-rules`), with our table of names.
+Hidden tests judge the programs. First every reply runs unmodified, as its first fenced block or as a whole. A reply
+whose result contradicts its label is dropped. Then each treatment is tried:
 
-A `rescued` reply passes after a treatment but not before, and a `broken` reply passes before but not after. `median_ms`
-is the time of extraction, rules and splice for one reply, without evaluation. Every program runs in the sandbox. The
-last line of the output is one JSON object.
+* `ours`: the reply goes through `apply`, as in the arena. `apply` knows the docstring and static errors, but no test.
+* `paper`: the paper's Algorithm 3 changes a program that failed with a superficial error, at most twice. As in the
+  paper, the error comes from the hidden tests. So a passing program is never changed, and `paper_broken` is always 0.
+* `extraction`: the first part of `ours`. The reply is extracted and put in place, without rules.
+* `paper_in_our_loop`: the paper's rules in AdaCoder's loop (strategy `adacoder:paper-rules`).
+
+A `rescued` reply passes only after the treatment, a `broken` reply only before. `median_ms` is the time of extraction,
+rules and insertion, without evaluation. The last line of the output is one JSON object.
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ SECONDS = 5.0
 """Timeout of an evaluation, in seconds."""
 WORKERS = 2
 SUPERFICIAL = frozenset({"NameError", "SyntaxError", "IndentationError"})
-"""Errors for which the paper's released program calls its Debug Specialist."""
+"""Errors after which the paper's released program calls its Debug Specialist."""
 PASSES = 2
 """Maximum number of calls of the Debug Specialist for one program."""
 
@@ -71,7 +68,7 @@ class Finding:
     row: Recorded
     before: bool
     after: dict[str, bool] = field(default_factory=dict)
-    """For each treatment, True if the reply passes the hidden tests after it."""
+    """For each treatment, True if the reply passes the hidden tests afterwards."""
     milliseconds: float = 0.0
 
     @property
@@ -115,7 +112,7 @@ class Rescue:
         }
 
     async def time(self, finding: Finding) -> None:
-        """Measure the time of extraction, rules (only if the reply failed) and splice."""
+        """Measure the time of extraction, insertion, and rules if the reply failed."""
         target = self._tasks[finding.row["task_id"]].target
         began = time.perf_counter()
         candidate = from_reply(finding.row["reply"], target)
@@ -130,7 +127,7 @@ class Rescue:
         await self._service.close()
 
     async def _applied(self, row: Recorded, task: ArenaTask, strategy: str) -> bool:
-        """Return whether the final candidate of `apply` passes the hidden tests."""
+        """Return True if the result of `apply` passes the hidden tests."""
         target = task.target
         settings = Settings(max_iterations=0, isolation=Level.LSM, timeout=SECONDS, strategy=strategy)
         outcome = await self._service.run(
@@ -141,7 +138,7 @@ class Rescue:
         return await self._judge.judge(task, outcome.candidate) == PASSED
 
     async def _by_the_paper(self, program: str, verdict: Verdict, task: ArenaTask) -> bool:
-        """Return whether `program` passes after Algorithm 3. `verdict` is its verdict before."""
+        """Return True if `program` passes after Algorithm 3. `verdict` is its verdict before."""
         for _ in range(PASSES):
             error = superficial_error(verdict)
             if error is None:
@@ -162,7 +159,7 @@ class Rescue:
 
 
 def superficial_error(verdict: Verdict) -> str | None:
-    """Return the error of a failed run as `Type: message`. None if the paper's rules are not meant for this error."""
+    """Return the error of a failed run as `Type: message`; None if the paper's rules do not apply to it."""
     failure = verdict.failure
     if failure is None or failure.error is None:
         return None
@@ -170,13 +167,13 @@ def superficial_error(verdict: Verdict) -> str | None:
 
 
 def paper_names(path: Path) -> dict[str, str]:
-    """Read the paper's table as its released program does. If several modules have a name, the last one wins."""
+    """Read the paper's table as the paper's program does: the last module wins if several define a name."""
     table: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: module for module, names in table.items() for name in names}
 
 
 async def shared_out(work: Sequence[Awaitable[None]]) -> None:
-    """Do `work`, `WORKERS` items at a time."""
+    """Process the items with `work`, `WORKERS` at a time."""
     waiting = iter(work)
 
     async def worker() -> None:
@@ -187,7 +184,7 @@ async def shared_out(work: Sequence[Awaitable[None]]) -> None:
 
 
 async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str]) -> list[Finding]:
-    """Return the results of every reply. Everything runs in the workspace `folder`."""
+    """Return the results of every reply. `folder` is the workspace."""
     rows = [row for row in replies_in(replies) if not sources or row["source"] in sources]
     found: dict[int, tuple[Finding, Verdict]] = {}
     judge = HiddenJudge(Settings(timeout=SECONDS, isolation=Level.LSM))
@@ -211,7 +208,7 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
     finally:
         await rescue.close()
         await judge.close()
-    # These times are measured last, when no other work uses the processor.
+    # Measure times last, when no other work uses the processor.
     findings = [found[place][0] for place in sorted(found)]
     for finding in findings:
         await rescue.time(finding)
@@ -219,7 +216,6 @@ async def measure(folder: Path, replies: Path, data: Path, sources: Sequence[str
 
 
 def told(done: int, of: int, what: str) -> None:
-    """Print the progress on standard error."""
     if done % 500 == 0 or done == of:
         print(f"{what}: {done} of {of}", file=sys.stderr, flush=True)
 
@@ -250,7 +246,6 @@ def summary(findings: Sequence[Finding]) -> dict[str, JSON]:
 
 
 def main() -> None:
-    """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--replies", type=Path, required=True, help="replies, one JSON object a line")
     parser.add_argument("--data", type=Path, required=True, help="the folder with the benchmarks' tasks")

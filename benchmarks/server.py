@@ -1,26 +1,21 @@
-"""Compare the language server with others: start-up, keystrokes and memory.
+"""Compare AdaCoder's language server with jedi-language-server and ruff's: start-up, keystrokes and memory.
 
-Each round starts AdaCoder, jedi-language-server and ruff's server in a new order. All servers have the same client over
-stdio, the same project with an empty pyproject.toml, and the same open module of 5,000 lines. The module is this
-Python's decimal arithmetic without some methods, because generated code of many similar small functions would demand
-little of a server. Two functions are added at the module's end. The cursor is at a call in the body of the second
-function. There the client types, and requests code actions.
+Each round starts all servers in a new order, with the same client and the same open module of 5,000 lines. The module
+is this Python's decimal arithmetic, because generated code would be too uniform. Two functions are added at its end.
+The client types in the body of the second one, and requests code actions.
 
-The output is one JSON line for each figure. A figure is the ratio of AdaCoder's median to that of another server:
+The output is one JSON line for each figure, the ratio of AdaCoder's median to another server's:
 
-* `initialize`: the time from the start of the process to the answer to `initialize`, over jedi-language-server's;
-* `first_action`: the time from the start to the first code actions in the module, over jedi-language-server's;
-* `keystroke`: the time from a change of one character to the code actions that are requested right after it, over
-  ruff's. `keystroke_p95` is the ratio of the 95th percentiles;
+* `initialize`: from the start of the process to the answer to `initialize`, over jedi-language-server's;
+* `first_action`: from the start to the first code actions, over jedi-language-server's;
+* `keystroke`: from a change of one character to the code actions after it, over ruff's. `keystroke_p95` is the ratio of
+  the 95th percentiles;
 * `keystroke_generating` and `keystroke_generating_p95`: the same while AdaCoder generates a function;
-* `memory`: the resident memory of the server and its children after the first code actions, over
-  jedi-language-server's. Before these actions, no server has done any work, and jedi has read no file.
+* `memory`: resident memory of the server and its children after the first code actions, over jedi-language-server's.
 
-In AdaCoder, the function with the cursor has a failed example, so each key removes or restores a diagnostic. The client
-also requests code lenses, as an editor does that shows them.
-
-All servers are compiled in advance, as installed packages are. A server that does not answer is killed, and its figures
-are skipped.
+The function at the cursor has a failed example, so each key removes or restores a diagnostic of AdaCoder. The client
+also requests code lenses. All servers have bytecode files, as after an installation. A server that does not answer is
+killed, and has no figures.
 """
 
 from __future__ import annotations
@@ -52,11 +47,11 @@ import psutil
 from measuring import Figure
 
 import adacoder
-from integration.lsp.client import FULL, SERVER, Client, ResponseError  # in the folder that is added to the path above
+from integration.lsp.client import FULL, SERVER, Client, ResponseError  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 Place: TypeAlias = dict[str, int]
-"""A position in a text, as the protocol has it."""
+"""A position in a text, in the form of the protocol."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
@@ -64,9 +59,9 @@ KEYS = 40
 """Number of keystrokes for each server and round, after the warm-up."""
 WARM = 5
 MOST_SECONDS = 120.0
-"""Timeout for all the work of a server in a round."""
+"""Timeout for a server in a round."""
 SETTLE_SECONDS = 1.0
-"""Pause between a server's first answers and the keystrokes. The server's background work can end in this time."""
+"""Pause between first answers and keystrokes, in which the server's background work can end."""
 
 LINES = 5000
 TAIL = '''
@@ -97,13 +92,13 @@ SHOWING = {
 """Capabilities of an editor that shows diagnostics and code lenses."""
 
 WRITING = Script("```python\ndef initials(name: str) -> str:\n" + "    name = name.strip()\n" * 50_000, pause=0.01)
-"""A reply that is still being written while keystrokes are measured."""
+"""A reply that the model writes while keystrokes are measured."""
 
 _chance = random.Random(0)
 
 
 def command(name: str) -> Sequence[str] | None:
-    """Return the command that starts a server. None if the server is not installed."""
+    """Return the command that starts a server; None if it is not installed."""
     if name == OURS:
         return SERVER
     program = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
@@ -111,7 +106,7 @@ def command(name: str) -> Sequence[str] | None:
 
 
 def module() -> str:
-    """Return the text of the module. The last methods of its class `Context` are left out to shorten it."""
+    """Return the text of the module. Cut the last methods of its class `Context`, to limit its length."""
     text = inspect.getsource(_pydecimal)
     lines = text.splitlines(keepends=True)
     tree = ast.parse(text)
@@ -124,7 +119,7 @@ def module() -> str:
 
 @dataclass
 class Sample:
-    """The measured times (in seconds) and memory (in bytes) of one server in one round."""
+    """Times in seconds and memory in bytes of one server in one round."""
 
     initialize: float
     first_action: float
@@ -136,14 +131,14 @@ class Sample:
 
 @asynccontextmanager
 async def started(name: str, folder: Path, standin: StandIn) -> AsyncIterator[Client]:
-    """Start a client with a new server, which is killed at the end."""
+    """Start a client with a new server. Kill the server at the end."""
     program = command(name)
     assert program is not None
     settings = {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}}
     client = await Client.spawned(folder, settings, program)
     client.answers |= {
         "client/registerCapability": lambda _: None,
-        "workspace/applyEdit": lambda _: {"applied": True},  # Making the edit here would delay everything else.
+        "workspace/applyEdit": lambda _: {"applied": True},  # otherwise the edit would delay all messages
         "window/showMessageRequest": lambda _: None,
     }
     try:
@@ -163,7 +158,7 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
             at = client.position(text, text.index(CURSOR))
             await client.request("textDocument/codeAction", at_place(uri, at))
             found = Sample(initialized, time.perf_counter() - began, resident(client))
-            if name != JEDI:  # No figure uses jedi's keystrokes, and each would take more than a second.
+            if name != JEDI:  # No figure uses jedi's keystrokes, which take more than a second each.
                 await asyncio.sleep(SETTLE_SECONDS)
                 if name == OURS:
                     await show_failure(client, uri)
@@ -174,19 +169,19 @@ async def round_of(name: str, folder: Path, text: str) -> Sample:
 
 
 def resident(client: Client) -> float:
-    """Return the resident memory in bytes of a server and the processes that it has started."""
+    """Return the resident memory in bytes of a server and its child processes."""
     server = psutil.Process(client.process.pid)
     return float(sum(each.memory_info().rss for each in [server, *server.children(recursive=True)]))
 
 
 async def show_failure(client: Client, uri: str) -> None:
-    """Make the example fail, and wait until its diagnostic is shown."""
+    """Make the example fail, and wait for its diagnostic."""
     await client.run(uri, "shouted", mode="check", apply=False)
     await client.until(lambda: any(each["diagnostics"] for each in client.all("textDocument/publishDiagnostics")))
 
 
 async def while_generating(client: Client, standin: StandIn, uri: str, at: Place) -> list[float]:
-    """Return the times of keystrokes outside the function that is being generated."""
+    """Return the times of keystrokes while another function is being generated."""
     answer = await client.execute("generate", {"uri": uri, "qualifiedName": "initials"})
     if not answer["accepted"]:
         raise SystemExit(f"It was not generated: {answer['reason']}")
@@ -226,7 +221,7 @@ def at_place(uri: str, at: Place) -> dict[str, Any]:
 
 
 async def measure(rounds: int) -> Mapping[str, list[Sample]]:
-    """Measure all servers once in each round. A server that fails or takes too long has fewer samples."""
+    """Measure all servers once in each round. A server that fails or is too slow has fewer samples."""
     names = [name for name in (OURS, JEDI, RUFF) if command(name) is not None]
     samples: dict[str, list[Sample]] = {name: [] for name in names}
     text = module()
@@ -252,13 +247,13 @@ def p95(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Asked:
-    """A figure with its target: a quantity of AdaCoder, divided by a quantity of another server."""
+    """A figure with its target: AdaCoder's quantity divided by another server's."""
 
     name: str
     ours: str
-    """The attribute of `Sample` with AdaCoder's quantity."""
+    """Attribute of `Sample` with AdaCoder's quantity."""
     theirs: str
-    """The attribute of `Sample` with the other server's quantity."""
+    """Attribute of `Sample` with the other server's quantity."""
     other: str
     at_most: float
     is_p95: bool = False
@@ -278,7 +273,7 @@ class Asked:
 
 
 def _summed(samples: Sequence[Sample], member: str, *, is_p95: bool) -> float | None:
-    """Return the median of a quantity over all rounds, or its 95th percentile. None if it was not measured."""
+    """Return the median or the 95th percentile of a quantity over all rounds; None if it was not measured."""
     values: list[float] = []
     for sample in samples:
         value = getattr(sample, member)
@@ -300,7 +295,6 @@ FIGURES = (
 
 
 def main() -> int:
-    """Measure, and print the lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--strict", action="store_true", help="Fail if a target is missed.")

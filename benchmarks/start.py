@@ -1,11 +1,10 @@
-"""Measure the start-up time of `adacoder check` for one file with one docstring, against pytest and doctest.
+"""Measure the start-up time of `adacoder check` for one docstring, against pytest and doctest.
 
-All cases run on the same file and with the same Python, in a new order in each round. The figures are ratios of
-medians. The output is one JSON line:
+All cases use the same file and Python, in a new order in each round. The output is one JSON line of ratios of medians:
 
-* `over_pytest`: `adacoder check FILE`, divided by `pytest --doctest-modules FILE` with only pytest's own plugins;
-* `over_doctest`: `adacoder check FILE`, divided by `python -m doctest FILE`;
-* `first_over_later`: `adacoder check FILE` without a recorded proof of isolation, divided by the same with one.
+* `over_pytest`: `adacoder check FILE` to `pytest --doctest-modules FILE` with only pytest's own plug-ins;
+* `over_doctest`: `adacoder check FILE` to `python -m doctest FILE`;
+* `first_over_later`: `adacoder check FILE` before and after it has stored which isolation works here.
 
 With `--strict`, the run fails if a target is missed.
 """
@@ -43,7 +42,7 @@ OVER_PYTEST = 1.5
 
 
 def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
-    """Return a case that runs a command to its end. If `forgets` is given, this folder is removed first."""
+    """Return a case that runs a command. If `forgets` is given, remove this folder first."""
 
     async def run() -> float:
         if forgets is not None:
@@ -68,7 +67,7 @@ async def measure(rounds: int) -> Report:
         (folder / "pyproject.toml").touch()
         (folder / "numbers_.py").write_text(MODULE, encoding="utf-8")
         caches = {"later": folder / "later", "first": folder / "first"}
-        # The commands may use bytecode files, because a user's modules are already compiled.
+        # Bytecode files are allowed, because users' modules are compiled as well.
         plain = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         kept, new = ({**plain, "XDG_CACHE_HOME": str(caches[key])} for key in ("later", "first"))
         for cache in caches.values():
@@ -92,7 +91,6 @@ async def measure(rounds: int) -> Report:
 
 
 def main() -> int:
-    """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--strict", action="store_true", help="Fail if a target is missed.")

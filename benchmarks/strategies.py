@@ -2,19 +2,17 @@
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
-When the model has to write a function, it writes the right function with probability P. Otherwise, it writes a recorded
-reply to the same task that fails the hidden tests. In all other roles it writes something of the right form. So the
-figures do not describe real models. They show that feedback loops, budgets and selection work, that the best candidate
-is returned, and how much each strategy costs. Every strategy gets the same random numbers for a task and a seed. Tasks
-and replies come from the folder that ADACODER_DATA names.
+Asked for a function, the model writes the right one with probability P, else a recorded reply that fails the hidden
+tests. For other roles it writes something of the right form. So the figures do not describe real models. They show
+whether feedback loops, budgets and selection work, and what each strategy costs. All strategies get the same random
+numbers. Tasks and replies come from the folder ADACODER_DATA.
 
 The output is one JSON line for each strategy and P:
 
-* `verified` and `right`: shares of the requests, with Wilson's intervals for the number of tasks. Hidden tests are used
-  only to decide if a result is right;
+* `verified` and `right`: shares of the requests, with Wilson's intervals. Hidden tests decide what is right;
 * `calls`, `programs` and `rounds`: means over the requests;
 * `most_calls`: the maximum for a request, including retries;
-* `worse`: the number of requests that returned less than the best candidate that they evaluated. It must be 0.
+* `worse`: requests that did not return the best candidate that they evaluated. It must be 0.
 """
 
 from __future__ import annotations
@@ -55,19 +53,19 @@ DATA = "ADACODER_DATA"
 SECONDS = 5.0
 """Timeout of an evaluation, in seconds."""
 _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
-"""Failures that rank a candidate below all others (`Verdict.reach`)."""
+"""Failures that rank below all others (see `Verdict.reach`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One task, with the model's possible replies."""
+    """A task, and the replies that the model can give."""
 
     task: ArenaTask
     right: str
     wrong: Sequence[str]
 
     def writer(self, chance: float, seed: int) -> Actor:
-        """Return a model that uses the same random numbers in every run and for every strategy."""
+        """Return a model whose random numbers are the same in every run and for every strategy."""
         luck = random.Random(f"{self.task.id} {chance} {seed}")
 
         def writes(number: int) -> str:
@@ -91,7 +89,7 @@ class Result:
 
 
 def trials(data: Path, folder: Path) -> list[Trial]:
-    """Return the tasks of HumanEval for which failing replies are recorded. `folder` is their workspace."""
+    """Return the tasks of HumanEval that have failing recorded replies. `folder` is their workspace."""
     wrong: defaultdict[str, list[str]] = defaultdict(list)
     for row in replies_in(data / "model_replies.jsonl.gz"):
         if row["hidden_tests"] == "fail":
@@ -106,7 +104,7 @@ def trials(data: Path, folder: Path) -> list[Trial]:
 async def request(
     service: Service, judge: HiddenJudge, settings: Settings, trial: Trial, chance: float, seed: int
 ) -> Result:
-    """Run the strategy of the settings on one task."""
+    """Run the settings' strategy on one task."""
     model, name = trial.writer(chance, seed), f"{trial.task.id} {seed}"
     models[name] = model
     outcome = await service.run(Task(trial.task.target, replace(settings, models=(name,)), trial.task.project))
@@ -130,7 +128,7 @@ async def request(
 
 
 models: dict[str, Actor] = {}
-"""The model of each running request, by the task's name and the seed."""
+"""The model of each running request, by task and seed."""
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
@@ -160,10 +158,7 @@ async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
 
 
 def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
-    """Return the summary of all requests of a strategy.
-
-    Intervals count each task only once, because the requests with different seeds are not independent.
-    """
+    """Summarise all requests of a strategy. Intervals count each task once, because its seeds are not independent."""
     count, tasks = len(results), len({each.task for each in results})
 
     def interval(hits: int) -> list[float]:
@@ -184,7 +179,6 @@ def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
 
 
 def main() -> None:
-    """Read the arguments, and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[*STRATEGIES], choices=[*STRATEGIES])
     parser.add_argument("--chance", nargs="+", type=float, default=[0.1, 0.3, 0.6])

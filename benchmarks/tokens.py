@@ -1,26 +1,18 @@
-"""Measure the cost of a request in tokens: savings by early stops, reusable prompt prefixes, and the loop's own cost.
+"""Measure the cost of a request in tokens: early stops, reusable prefixes of prompts, and the loop.
 
-A stand-in Ollama over real HTTP serves real replies to tasks of HumanEval. Each task gets two replies that fail in the
-loop, and then one that passes. Raw chat replies are preferred, but most tasks have too few. The other replies are code
-that was already extracted, so an early stop cannot shorten them. Replies to a prompt for several blocks of code are
-left out, because a server would end them at the first block, and AdaCoder would ask again. The plans are numbered steps
-from real replies to another prompt for the same task.
+A stand-in for Ollama serves recorded replies to tasks of HumanEval over real HTTP: two that fail, then one that passes.
+Raw chat replies come first. Most tasks also need replies that are only code, which an early stop cannot shorten. Plans
+are numbered steps from replies to another prompt. Programs are really evaluated. Tasks and replies come from the folder
+ADACODER_DATA. The output is one JSON line:
 
-Everything goes through the service, with real evaluations. The stand-in writes without pauses. So before a connection
-closes, it sends a few more tokens than a model would write. Replies and tasks come from the folder that ADACODER_DATA
-names. Hidden tests are used only to choose replies. The output is one JSON line:
-
-* `early_stop`: the tokens that the stand-in wrote with early stops, as a share of the tokens without them, for the same
-  replies. The counts are also given by role. A reply that ended too early is requested again, and both replies count. A
-  token is four characters. `verified` is the number of verified tasks with early stops, as a share of that without. It
-  must be 1.
-* `prefix`: for every request except a task's first, the share of the request's tokens in the prefix that the previous
-  request also has. The model's own text in between does not count, although most servers cache it. Tokens are estimated
-  as everywhere in AdaCoder.
-* `loop`: calls, tokens and verified tasks of `adacoder` and of `direct`, which gets the first of the same replies. This
-  shows the cost of rounds. It does not compare the strategies, because the tasks are chosen so that the first reply
-  fails and the third passes. `uncached_prompt_tokens` are the tokens outside the prefix that a request has in common
-  with the previous request of any task.
+* `early_stop`: tokens that the stand-in wrote with early stops, as a share of those without. A token is four
+  characters. The figure is a little too high, because the stand-in writes without pauses before a connection closes.
+  `verified` compares the numbers of verified tasks, and must be 1.
+* `prefix`: for each request but a task's first, the share of its tokens that repeat the beginning of the previous
+  request.
+* `loop`: calls, tokens and verified tasks of `adacoder`, and of `direct` with the first reply. This shows the cost of
+  rounds. It does not compare the strategies, because these tasks always need them. `uncached_prompt_tokens` are the
+  tokens that do not repeat the previous request's beginning.
 """
 
 from __future__ import annotations
@@ -59,7 +51,7 @@ from adacoder.service import Service, from_reply
 from adacoder.settings import Settings
 from adacoder.source.locate import locate
 from adacoder.task import Task as ServiceTask
-from support.standins.ollama import StandIn  # in the folder that is added to the path above
+from support.standins.ollama import StandIn  # modules in tests/
 from support.standins.server import Body, Script, Stream
 
 if TYPE_CHECKING:
@@ -72,40 +64,40 @@ DATA = "ADACODER_DATA"
 MODEL = "qwen2.5-coder:7b"
 TASKS = 30
 FAILING = 2
-"""Number of failing replies that are served before the passing reply."""
+"""Number of failing replies before the passing one."""
 TOKEN = 4
-"""Number of characters that the stand-in sends as one token."""
+"""Number of characters in a token of the stand-in."""
 LONGEST_PLAN = PLANNER.limits.most or 0
-"""Maximum number of tokens in a plan that is served."""
+"""Maximum number of tokens in a plan."""
 CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
 """Warning about the number of verified tasks."""
 REUSABLE = 0.8
-"""Target for the share of the median prompt that a prefix cache can reuse."""
+"""Target for the share of the median prompt that a prefix cache saves."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
-"""Matches the explanation in a reply to MapCoder's "Analogical" prompt."""
+"""Matches the plan in a reply to MapCoder's prompt for similar problems."""
 _RAW = "chat-reply"
-"""The kind of raw replies."""
+"""Kind of complete chat replies."""
 _NOT_FROM_CHATS = "continuation"
-"""The kind of replies by base models."""
+"""Kind of replies by base models."""
 _SEVERAL_BLOCKS = "Analogical"
-"""The prompt that asks for the code of other problems first. AdaCoder's prompts ask for one block."""
+"""Replies to MapCoder's prompt, which asks for code of other problems first. AdaCoder asks for one block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task, and the model's replies to it."""
+    """A task, and the model's replies."""
 
     target: Target
     replies: tuple[str, ...]
     """Replies to the Programming Assistant, in order."""
     plans: tuple[str, ...]
-    """Replies to the Prompt Engineer. If there are too few, they are repeated."""
+    """Plans that the stand-in gives in turn, from the beginning again if there are too few."""
     raw: int
-    """Number of raw replies in `replies`."""
+    """Number of complete chat replies in `replies`."""
 
     @property
     def said(self) -> Iterator[str]:
-        """Yield the texts for the loop. The first is a reply, and then plans and replies alternate."""
+        """Yield the texts for the loop: replies and plans in turn, beginning with a reply."""
         for number, reply in enumerate(self.replies):
             if number:
                 yield self.plans[(number - 1) % len(self.plans)]
@@ -118,7 +110,7 @@ class Run:
 
     outcome: Outcome
     requests: Sequence[str]
-    """The messages of each request as one text."""
+    """The texts of all requests."""
     sent: Sequence[int]
     """Number of tokens that the stand-in wrote for each reply."""
 
@@ -129,12 +121,15 @@ class Run:
 
     @property
     def shared(self) -> list[int]:
-        """For each request except the first, the number of tokens in the prefix that the previous request also has."""
+        """Number of tokens that each request shares with the beginning of the previous one.
+
+        The first request is left out.
+        """
         return [estimate(text) for text in _shared(self.requests)]
 
 
 class Model:
-    """The stand-in's model. It writes prepared texts, and counts the tokens that it writes."""
+    """The stand-in's model, which writes prepared texts and counts their tokens."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
@@ -144,18 +139,18 @@ class Model:
         self._said = ""
 
     def is_to_say(self, texts: Iterator[str]) -> None:
-        """From now on, answer with `texts`, in order."""
+        """Answer with `texts` from now on, in order."""
         self._says = texts
         self._asked = None
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # Otherwise the same reply continues.
+        if body["messages"] != self._asked:  # the same reply continues
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """In the `with` block, count the sent tokens. At the end of a stream, the server's own count replaces this."""
+        """Count the sent tokens. At the end of a stream, the server's own count replaces the count."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -181,7 +176,7 @@ class Desk:
         await self._service.close()
 
     async def run(self, task: Task, strategy: str = "adacoder") -> Run:
-        """Let the strategy work on the task."""
+        """Run the strategy on the task."""
         settings = replace(self._settings, strategy=strategy)
         asked, sent = len(self._server.requests), len(self._model.sent)
         self._model.is_to_say(task.said)
@@ -190,7 +185,7 @@ class Desk:
         return Run(outcome, requests, self._model.sent[sent:])
 
     async def task(self, row: Row, rows: Sequence[Row]) -> Task | None:
-        """Return the task of a HumanEval row, with its replies from `rows`. None if there are too few replies."""
+        """Return the task of a HumanEval row, with replies from `rows`; None if there are too few."""
         path = self._folder / f"task_{row['task_id'].partition('/')[2]}.py"
         path.write_text(row["prompt"], encoding="utf-8")
         try:
@@ -213,7 +208,7 @@ class Desk:
         return Task(target, tuple(each["reply"] for each in served), plans, raw)
 
     async def _verifies(self, target: Target, text: str) -> bool:
-        """Return whether the loop would end with this reply, because the examples pass with or without a repair."""
+        """Return True if a reply passes the examples, perhaps after a repair by rules."""
         settings = replace(self._settings, max_iterations=0)
         candidate = from_reply(text, target)
         outcome = await self._service.run(ServiceTask(target, settings, Project(self._folder), start=candidate))
@@ -221,14 +216,14 @@ class Desk:
 
 
 def _plan(reply: str) -> str | None:
-    """Return the part of a reply with numbered steps. None if it has none, or if they are too long for a plan."""
+    """Return the numbered steps in a reply; None if there are none, or too many for a plan."""
     explained = _EXPLAINED.search(reply)
     text = explained["plan"] if explained else ""
     return text if are_complete(f"{text}\n\nThese are all steps.\n") and estimate(steps(text)) <= LONGEST_PLAN else None
 
 
 def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
-    """Yield the different replies. Raw replies come first. Apart from this, the order is as in the file."""
+    """Yield the distinct replies, complete chat replies first."""
     seen: set[str] = set()
     for row in sorted(rows, key=lambda row: row["kind"] != _RAW):
         is_for_us = row["kind"] != _NOT_FROM_CHATS and row["stage"] != _SEVERAL_BLOCKS
@@ -238,21 +233,20 @@ def _in_order(rows: Sequence[Row], name: str) -> Iterator[Row]:
 
 
 def _as_text(body: Body) -> str:
-    """Return the messages of a recorded request as one text."""
     messages = body["messages"]
     assert isinstance(messages, list)
     return "\n".join(f"<{message['role']}>\n{message['content']}" for message in messages)
 
 
 def _shared(requests: Sequence[str]) -> Iterator[str]:
-    """Yield the common prefix of each request and the previous one, from the second request on."""
+    """Yield the common beginning of each request and the previous one."""
     for before, request in pairwise(requests):
         same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
         yield request[: sum(1 for _ in same)]
 
 
 def without_early_stops() -> AbstractContextManager[object]:
-    """In the `with` block, read every reply to its end."""
+    """Read every reply to its end."""
     reply = ServedModel.reply
 
     async def whole(model: ServedModel, ask: Ask) -> Reply:
@@ -262,7 +256,7 @@ def without_early_stops() -> AbstractContextManager[object]:
 
 
 async def measure(folder: Path, data: Path, count: int) -> dict[str, JSON]:
-    """Return the benchmark's output line. `folder` is the workspace of the tasks."""
+    """Return the output line. `folder` is the workspace of the tasks."""
     model = Model()
     with model.counting():
         async with StandIn(model) as server:
@@ -301,7 +295,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def early_stop(runs: Sequence[Run], whole: Sequence[Run]) -> Report:
-    """Compare the tokens with early stops and the tokens of the same replies without early stops."""
+    """Compare the tokens of the same replies with and without early stops."""
     with_it, without = _by_role(runs), _by_role(whole)
     return Report(
         len(runs),
@@ -345,7 +339,7 @@ def prefix(runs: Sequence[Run]) -> Report:
 
 
 def _shares(run: Run) -> Iterator[float]:
-    """For each request except the first, yield the share of it that a prefix cache can reuse."""
+    """Yield the share of each request that a prefix cache can reuse, except the first."""
     for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
         yield shared / prompt
 
@@ -364,7 +358,6 @@ def totals(runs: Sequence[Run]) -> dict[str, JSON]:
 
 
 def main() -> None:
-    """Measure, and print the line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=TASKS)
     arguments = parser.parse_args()

@@ -1,9 +1,8 @@
-"""Measure how many replies are lost or delayed if closed streams sometimes wedge the model server.
+"""Measure how many replies are lost or delayed if closed streams sometimes block the model server.
 
-The server is a stand-in Ollama over real HTTP. About one in fifty closed streams, at random, holds the model's only
-slot until the model is unloaded. Replies are requested one after the other, and AdaCoder ends each of them after a
-random part of its text. The output is one JSON line, with the number of lost replies, the longest wait for a first
-token, and the median wait after a wedge.
+The server is a stand-in for Ollama over real HTTP. About one in fifty closed streams, at random, holds the model's only
+slot until the model is unloaded. AdaCoder closes each stream after a random part of its text. The output is one JSON
+line: the number of lost replies, the longest wait for a first token, and the median wait after a blocked slot.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from adacoder.domain import Message
 from adacoder.models.base import Ask
 from adacoder.models.errors import ModelError
 from adacoder.models.waiting import Reloaded
-from support.serving import KINDS, model_at, settings_of  # in the folder that is added to the path above
+from support.serving import KINDS, model_at, settings_of  # modules in tests/
 from support.standins.ollama import Script, StandIn
 
 REPLY = Script("".join(f"line_{number} = {number}\n" for number in range(40)), pause=0.001)
@@ -35,7 +34,7 @@ TARGET_SECONDS = 10.0
 
 
 async def measure(replies: int, version: str) -> Report:
-    """Request `replies` replies one after the other, and end each early."""
+    """Request `replies` replies one after the other. Close each stream early."""
     chance = random.Random(replies)
     lost, ordinary, mended = 0, [0.0], [0.0]
     async with StandIn(lambda _: REPLY, version=version, wedges=lambda: chance.random() < 1 / ONE_IN) as standin:
@@ -79,7 +78,6 @@ async def measure(replies: int, version: str) -> Report:
 
 
 def main() -> None:
-    """Measure, and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replies", type=int, default=2000)
     parser.add_argument("--version", default="0.24.0", help="that of the stand-in")

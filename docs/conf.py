@@ -1,4 +1,4 @@
-"""Configure the site of these pages. `nox -s docs` builds it from the root of the repository, so all links work."""
+"""Configure the docs' site. `nox -s docs` builds it from the root of the repository, so that links to any file work."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#5fd0b3", "color-brand-content": "#6fd8bd"},
 }
 _DESCRIBED = 155
-"""Maximum number of characters of a page's description. Search engines cut longer ones off."""
+"""Maximum length of a page's description. Search engines cut off the rest."""
 _FIRST_PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>AdaCoder</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><p><a href="docs/index.html">AdaCoder</a></p></html>
 """
-"""The page at the root of the site. It leads to `docs/index.html`."""
+"""The page at the site's root, which redirects to `docs/index.html`."""
 
 
 def _values(parameter: inspect.Parameter, kind: Any) -> list[object]:
-    """Return values for a parameter of an error: all values of a closed set, else its name."""
+    """Return sample values for a parameter of an error: all members of an enum, else the parameter's name."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [*kind]
     if kind is errors.Kind:
@@ -74,7 +74,7 @@ def _values(parameter: inspect.Parameter, kind: Any) -> list[object]:
 
 
 def _messages(error: type[errors.ModelError]) -> Iterator[str]:
-    """Yield an error's messages, each with other values of its parameters."""
+    """Yield an error's messages for different values of its parameters."""
     hints = typing.get_type_hints(error.__init__)
     parameters = [each for each in inspect.signature(error).parameters.values() if each.kind is not each.KEYWORD_ONLY]
     values = [_values(each, hints[each.name]) for each in parameters]
@@ -97,7 +97,7 @@ def _kinds() -> Iterator[str]:
 
 
 def _complete(_: Sphinx, docname: str, content: list[str]) -> None:
-    """Add texts that are made from code. Leave the README, whose links are checked, out of the tree and the search."""
+    """Insert the tables that are made from code. Hide the README from the site's tree and search."""
     if docname == "README":
         content[0] = f"---\norphan: true\nnosearch: true\n---\n{content[0]}"
     if docname == "docs/messages":
@@ -117,7 +117,7 @@ def _write_first_page(app: Sphinx, _: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Complete the pages, and add the one at the root of the site."""
+    """Connect the functions above, and write the page at the site's root."""
     app.connect("source-read", _complete)
     app.connect("html-page-context", _describe)
     app.connect("build-finished", _write_first_page)

@@ -1,4 +1,4 @@
-"""Write `public.txt`, the list of everything that users can rely on. stability.md says how it may change."""
+"""Write `public.txt`, the list of all names that users can rely on. stability.md says how they may change."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ALL_PROXY HTTPS_PROXY HTTP_PROXY NO_PROXY SSL_CERT_DIR SSL_CERT_FILE OLLAMA_API_
 CONDA_DEFAULT_ENV CONDA_PREFIX PATH PYENV_VERSION VIRTUAL_ENV XDG_CACHE_HOME XDG_STATE_HOME
 COLUMNS FORCE_COLOR NO_COLOR TERM TTY_COMPATIBLE
 """
-"""Variables that AdaCoder and its libraries httpx and rich read."""
+"""Environment variables that AdaCoder, httpx and rich read."""
 _WORDS = {
     "result.failure.kind": FailureKind,
     "result.isolation.level": Level,
@@ -65,11 +65,11 @@ result.failure.test result.failure.explanation result.journal.again result.journ
 adacoder/ended.remedies.arguments adacoder/ended.remedies.command adacoder/ended.remedies.model
 adacoder/ended.remedies.title adacoder/run.remedies.key adacoder/run.remedies.model
 """
-"""Members that need a newer Python, or a run that ends in a rare way."""
+"""Members that occur only with a newer Python, or in rare runs."""
 _REPEATED = re.compile(r"adacoder/(?:run|check\.results|evidence\.items\.evidence)\.")
-"""Matches the places of the object of `--json` in answers of the protocol."""
+"""Matches members of an answer that are the same as in the object of `--json`."""
 _RECORDED = ("codetree-refined", "adacoder-planned", "ldb", "adacoder-repaired")
-"""Recordings of the workflows that have members of their own in `journal`."""
+"""Recordings for the workflows that add members to `journal`."""
 _REPLAY = (
     f"generate shop/codes.py::check_digit --strategy {{}} --model replay:{ROOT}/fixtures/strategies/{{}}.conversation"
 )
@@ -86,7 +86,7 @@ _DECLARED = re.compile(r'_declares\("(\w+)"')
 
 
 def names() -> list[str]:
-    """Return the lines of the list, except the members of answers."""
+    """Return the lines of the list. Those about members of answers are in `members`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     manifest = json.loads((ROOT / "client" / "package.json").read_text(encoding="utf-8"))["contributes"]
     hooks = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
@@ -120,7 +120,7 @@ def _command_line(command: click.Command, name: str) -> Iterator[str]:
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             spelled = "/".join([*parameter.opts, *parameter.secondary_opts])
-            given = parameter.default  # None, False or a sentinel, by the version of click, if there is no default
+            given = parameter.default  # without a default, the value depends on click's version
             default = f" [{given}]" if given and isinstance(given, str | int | float | Path) else ""
             form = "" if parameter.is_flag else f" {_kind(parameter)}"
         else:
@@ -150,7 +150,7 @@ def _settings() -> Iterator[str]:
 
 
 def _protocol() -> Iterator[str]:
-    """Yield the commands and requests with their parameters, and the notifications to the client."""
+    """Yield the protocol's commands and requests with their parameters, and its notifications."""
     named = {f"command {features.COMMAND}{name}": handler for name, handler in features.COMMANDS.items()}
     named |= {f"request {pygls_fixes.OWN}{name}": handler for name, handler in features.REQUESTS.items()}
     for name, handler in named.items():
@@ -167,7 +167,7 @@ def _protocol() -> Iterator[str]:
 
 
 def _parameters(handler: str) -> Any:
-    """Return the class of a handler's parameters."""
+    """Return the class of the parameters of a handler."""
     _, parameter = inspect.signature(inspect.unwrap(found(handler))).parameters.values()
     return getattr(from_proto, str(parameter.annotation), object)
 
@@ -177,7 +177,7 @@ def _is_enumeration(hint: object) -> bool:
 
 
 def members() -> list[str]:
-    """Return the lines for the members of answers. This makes real ones, and takes some seconds."""
+    """Return the lines for the members of answers. Producing real answers takes some seconds."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         answers = [*_printed(Path(folder)), *asyncio.run(_answered(Path(folder).resolve()))]
     found = {*_RARE.split(), *(f"{place}.{member}" for place, answer in answers for member in _paths(answer))}
@@ -187,7 +187,7 @@ def members() -> list[str]:
 
 
 def _paths(answer: object, place: str = "") -> Iterator[str]:
-    """Yield the members of an answer, and nested members with a dotted path."""
+    """Yield the members of an answer. The members of a member have a dotted path."""
     for each in answer if isinstance(answer, list) else ():
         yield from _paths(each, place)
     is_closed = isinstance(answer, dict) and not place.endswith(("leftOut.", "arguments."))
@@ -225,7 +225,7 @@ def _printed(folder: Path) -> Iterator[tuple[str, object]]:
 
 
 async def _answered(folder: Path) -> list[tuple[str, object]]:
-    """Return the answers to commands and requests of a client, and its notifications."""
+    """Return a server's answers to commands and requests, and its notifications."""
     goes_on = threading.Event()
     declared = {**FULL, "experimental": {"adacoder": dict.fromkeys(("endings", "evidence", "writing"), True)}}
     async with (
@@ -272,7 +272,7 @@ def _tool(tool: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _schema(schema: Mapping[str, Any], place: str, below: str = "") -> Iterator[str]:
-    """Yield the members of a JSON schema with their types. Their own members have the place `below`, if it is given."""
+    """Yield the members of a JSON schema with their types. `below` is the path of the schema itself."""
     for name, each in schema.get("properties", {}).items():
         kind = "|".join(each.get("enum", [each.get("type", "any")]))
         yield f"{place}.{name} {kind}{' required' if name in schema.get('required', ()) else ''}"
@@ -281,7 +281,6 @@ def _schema(schema: Mapping[str, Any], place: str, below: str = "") -> Iterator[
 
 
 def main() -> None:
-    """Renew the list."""
     LISTING.write_text("\n".join([*sorted({*names(), *members()}), ""]), encoding="utf-8")
 
 

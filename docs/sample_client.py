@@ -1,8 +1,8 @@
-"""A client without an editor. It makes the server write a function, and writes the answer into the file.
+"""A language client without an editor. It asks the server to write a function, and writes the answer into the file.
 
     python docs/sample_client.py FILE FUNCTION [SETTINGS]
 
-SETTINGS is JSON, such as '{"model": "qwen2.5-coder:7b"}'. Exit code 0: the function is verified, and written.
+SETTINGS is JSON, such as '{"model": "qwen2.5-coder:7b"}'. The exit code is 0 if the function is verified and written.
 """
 
 import json
@@ -35,7 +35,7 @@ def edited(text: str, edits: list[dict[str, Any]]) -> str:
         return sum(len(line) + 1 for line in lines[: at["line"]]) + at["character"]
 
     spans = [(offset(edit["range"]["start"]), offset(edit["range"]["end"]), edit["newText"]) for edit in edits]
-    for start, end, new in sorted(spans, reverse=True):  # from the end, so that offsets stay valid
+    for start, end, new in sorted(spans, reverse=True):  # from the end, so that earlier offsets stay valid
         text = text[:start] + new + text[end:]
     return text
 
@@ -51,11 +51,11 @@ def main(file: str, function: str, settings: str = "{}") -> int:
         def ask(number: int, method: str, params: object = None) -> dict[str, Any]:
             send(to, {"id": number, "method": method, "params": params})
             while (message := receive(by)).get("id") != number:
-                print(message.get("params"), file=sys.stderr)  # progress and messages
+                print(message.get("params"), file=sys.stderr)  # ignore progress and messages
             return message
 
-        # Positions count characters as Python does. No other capability is declared, so the server asks nothing of this
-        # client.
+        # Positions count characters, as in Python. The client declares nothing else, so the server sends it no
+        # requests.
         declared = {"general": {"positionEncodings": ["utf-32"]}}
         at = {"processId": None, "rootUri": path.parent.as_uri(), "initializationOptions": json.loads(settings)}
         ask(1, "initialize", {**at, "capabilities": declared})

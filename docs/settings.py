@@ -1,4 +1,4 @@
-"""Write the settings, tools, strategies and measured figures into the client's manifest and the pages with them."""
+"""Write the settings, tools, strategies and measured figures into the VS Code extension's manifest and the docs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Definitions: TypeAlias = Mapping[str, Setting]
 ROOT = Path(__file__).parents[1]
 MANIFEST = ROOT / "client" / "package.json"
 ENGLISH = ROOT / "client" / "package.nls.json"
-"""The English texts of the manifest, by the keys that the manifest has in place of them."""
+"""English texts of the manifest, which refers to them by keys."""
 TABLE = ROOT / "docs" / "settings.md"
 WORKFLOWS = ROOT / "docs" / "strategies.md"
 MEASURED = ROOT / "docs" / "measured.md"
 ROWS = ROOT / "docs" / "rows"
-"""Folder of the rows behind the figures."""
+"""Folder of the rows behind the measured figures."""
 
 _HEAD = "| setting | default | meaning |\n|---|---|---|\n"
 _WORKFLOWS_HEAD = (
@@ -37,7 +37,7 @@ _WORKFLOWS_HEAD = (
     "|---|---|---|---|---|---|---|---|\n"
 )
 OWN = ("adacoder.path", "adacoder.agentTools", "adacoder.showWriting")
-"""The client's own settings: how it finds the server, whether agents may use it, and whether replies are shown."""
+"""Settings of the extension itself: the server's command, agents' access, and the display of replies."""
 GROUPS = {
     "Model": ("model", "ollama.host", "openai.baseUrl", "roundsPerModel", "contextTokens", "temperature", "keepAlive"),
     "Writing": ("strategy", "instructions", "unverified", "preview", "crossCheck"),
@@ -47,7 +47,7 @@ GROUPS = {
     "Privacy": ("allowCloud", "agentTools", "hide", "show"),
     "Server": ("path",),
 }
-"""The groups of VS Code's settings, with the keys of each in their order. All other settings are limits."""
+"""VS Code's groups of settings, with their keys in order. The last group also has all keys that are not listed."""
 _PICKERS = {"models": "adacoder.selectModel", "strategy": "adacoder.selectStrategy"}
 """The settings that a command of the client can choose."""
 _ICONS = {
@@ -62,23 +62,20 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict:
 
 
 def definitions(settings: Definitions = SETTINGS, families: Mapping[str, Strategy] = _FAMILIES) -> Definitions:
-    """Return all settings by their fields.
-
-    The families come from their registry, because the definition may not import it.
-    """
+    """Return all settings by field. Insert the names of workflows, which the definitions cannot import."""
     words = {name: _in_words(family) for name, family in families.items()}
     strategy = settings["strategy"]
     return {**settings, "strategy": replace(strategy, values=replace(strategy.values, words=words))}
 
 
 def _in_words(family: Strategy) -> str:
-    """Return a sentence about a workflow, and its cost."""
+    """Describe a workflow and its cost in a sentence."""
     number = calls(family)
     return f"{family.summary[0].upper()}{family.summary[1:]}. {number} model {'call' if number == '1' else 'calls'}."
 
 
 def manifest(text: str, settings: Definitions) -> str:
-    """Return the client's manifest with these settings."""
+    """Return VS Code's manifest, updated with `settings`."""
     data = json.loads(text)
     groups = data["contributes"]["configuration"]
     properties = {key: value for group in groups for key, value in group["properties"].items()}
@@ -94,7 +91,7 @@ def manifest(text: str, settings: Definitions) -> str:
 
 
 def english(text: str, settings: Definitions) -> str:
-    """Return the English texts of the client's manifest, including the texts about these settings."""
+    """Return the manifest's English texts, updated with `settings`."""
     texts = {f"adacoder.group.{title.lower()}": title for title in _titles()}
     for name, setting in settings.items():
         texts[f"adacoder.{setting.key}.description"] = _about(name, setting)
@@ -113,7 +110,7 @@ def _titles() -> tuple[str, ...]:
 
 
 def _grouped(properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the groups of VS Code's settings. A setting without a group comes into the last one."""
+    """Yield VS Code's groups of settings."""
     named = {key for keys in GROUPS.values() for key in keys}
     others = tuple(key.removeprefix("adacoder.") for key in properties if key.removeprefix("adacoder.") not in named)
     for order, (title, keys) in enumerate(zip(_titles(), (*GROUPS.values(), others), strict=True)):
@@ -143,7 +140,7 @@ def _property(name: str, setting: Setting) -> dict[str, Any]:
         described["editPresentation"] = "multilineText"
     scope = "resource" if setting.by_project else "machine"
     if name == "interpreter":
-        scope = "machine-overridable"  # each workspace has its own interpreter, which runs inside isolation
+        scope = "machine-overridable"  # each workspace has its own interpreter, and it runs isolated
     words = f"%adacoder.{setting.key}.description%"
     return {**described, "default": _json(default, setting), "scope": scope, "markdownDescription": words}
 
@@ -156,7 +153,7 @@ def _about(name: str, setting: Setting) -> str:
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool of `adacoder mcp` as a tool of VS Code's chats."""
+    """Describe a tool of `adacoder mcp` as a tool for VS Code's chat."""
     name = tool["name"]
     return {
         "name": f"adacoder_{name}",
@@ -172,7 +169,7 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json(default: object, setting: Setting) -> object:
-    """Return a default in an editor's form, which is empty if it means nothing."""
+    """Return a default as JSON for an editor; an empty value if it means "unset"."""
     if setting.values.type is str and setting.unset:
         return ""
     if setting.values.type is dict:
@@ -183,20 +180,20 @@ def _json(default: object, setting: Setting) -> object:
 
 
 def table(text: str, settings: Definitions) -> str:
-    """Return the page on settings with these settings in its table."""
+    """Return the page on settings, with an updated table."""
     before, _, rest = text.partition(_HEAD)
     return before + _HEAD + "".join(map(_row, settings, settings.values())) + rest[rest.index("\n\n") + 1 :]
 
 
 def workflows(text: str, registry: Iterable[Mapping[str, str]]) -> str:
-    """Return the page on strategies with the rows of a registry in its table."""
+    """Return the page on strategies, with an updated table."""
     before, _, rest = text.partition(_WORKFLOWS_HEAD)
     lines = (" | ".join([f"`{row['name']}`", *(row[column] for column in COLUMNS[1:])]) for row in registry)
     return before + _WORKFLOWS_HEAD + "".join(f"| {line} |\n" for line in lines) + rest[rest.index("\n## ") :]
 
 
 def measured(text: str, folder: Path) -> str:
-    """Return the page on measurements with the tables of the rows in a folder.
+    """Return the page on measurements with tables of the rows in a folder.
 
     Raises:
         ValueError: a line is not a row.
@@ -226,7 +223,6 @@ def _spelled(about: str, form: str) -> str:
 
 
 def main() -> None:
-    """Renew the files."""
     settings = definitions()
     for path, renewed, source in (
         (MANIFEST, manifest, settings),

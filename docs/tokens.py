@@ -1,7 +1,7 @@
-"""Renew the forms of keys and tokens in `privacy/`.
+"""Update the patterns for keys and tokens in `privacy/`.
 
 `tokens.py PATH [VERSION]` creates `gitleaks.txt` from a `gitleaks.toml`. `tokens.py` creates `detectors.txt` from the
-package detect-secrets, if that is installed.
+package detect-secrets, if it is installed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ LEFT_OUT = frozenset(
         *("generic-api-key", "hashicorp-tf-password", "sidekiq-sensitive-url"),  # `privacy/contents.py` has such rules
         *("private-key", "kubernetes-secret-yaml", "azure-ad-client-secret", "curl-auth-header", "curl-auth-user"),
         *("pkcs12-file", "nuget-config-password", "freemius-secret-key"),  # recognised by their files, or by a name
-        *("jwt-base64", "aws-amazon-bedrock-api-key-short-lived"),  # decoding finds them
-        *("facebook-access-token", "sourcegraph-access-token"),  # any number or digest next to a word
+        *("jwt-base64", "aws-amazon-bedrock-api-key-short-lived"),  # found after decoding
+        *("facebook-access-token", "sourcegraph-access-token"),  # too general: any number or digest next to a word
         *("flutterwave-public-key", "lob-pub-api-key", "mailgun-pub-key", "new-relic-user-api-id"),  # public
     }
 )
 _PUBLIC = ("-client-id", "-access-id")
-"""Endings of rules for names of accounts, which grant no access."""
+"""Endings of the names of rules that find account names. These grant no access."""
 _MOST = 2000
-"""Bound of a repetition that has no bound of its own."""
+"""Maximum number of repetitions for a pattern that sets no limit."""
 _SHORTEST_SIGN = 2
 
 _TAIL = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
@@ -46,12 +46,14 @@ DETECTORS = (
     ("[forms]", "softlayer.SoftlayerDetector", 1),
     ("[passages]", "aws.AWSKeyDetector", 1),
 )
-"""Patterns of detect-secrets that find tokens which no other list finds, by section, class and number. The other
-patterns are already known. Or they match words (Artifactory's passwords, Cloudant's keys), values that grant no access
-(Twilio's accounts, tokens without a signature), or more than real tokens (AWS, Slack, Telegram, Twilio's keys).
+"""Patterns of detect-secrets to use: section, class and number of the pattern.
+
+The others are left out. gitleaks has the same pattern, or the pattern matches words (Artifactory, Cloudant), values
+that grant no access (Twilio's accounts, unsigned tokens), or more than real tokens (AWS, Slack, Telegram, Twilio's
+keys).
 """
 _RANDOM = 3.0
-"""Minimum entropy of a match of a pattern of detect-secrets, in bits per character."""
+"""Minimum entropy in bits per character of what a pattern of detect-secrets matches."""
 
 _HEAD = """\
 # Forms of keys and tokens, made by docs/tokens.py of gitleaks.toml{version}. Do not edit: renew it.
@@ -93,17 +95,19 @@ OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR
 
 
 class Untranslated(ValueError):
-    """A rule has a form that this program does not know."""
+    """A rule has a syntax that this program does not know."""
 
 
 @dataclass(frozen=True, order=True)
 class Rule:
-    """A rule as a line of the data."""
+    """A rule, as a line of the data file."""
 
     name: str
     entropy: float
     sign: str
-    """Texts in small letters, separated by blanks. A named rule has a pattern of names instead."""
+    """Lower-case texts, separated by blanks. Each match contains one of them. In a named rule, this is a pattern of
+    names.
+    """
     pattern: str
 
     @property
@@ -137,10 +141,10 @@ def data(toml: str, version: str = "") -> str:
 
 
 def _rules(rule: Mapping[str, Any]) -> Iterator[tuple[bool, Rule]]:
-    """Yield the rules for one rule of gitleaks, each with whether it depends on the name of a value.
+    """Yield the Rules for one rule of gitleaks. The flag is True if a Rule depends on a value's name.
 
     Raises:
-        Untranslated: the rule has an unknown form.
+        Untranslated: the rule has an unknown syntax.
     """
     name, entropy = rule["id"], float(rule.get("entropy", 0))
     for part in rule["regex"].split(f"{_TAIL}|"):
@@ -169,7 +173,7 @@ def _names(regex: str) -> str:
 
 
 def _shape(regex: str, *, ignores_case: bool) -> str:
-    """Return the pattern of a token, without the text around it."""
+    """Return the pattern of a token, without the surrounding text."""
     regex = regex.removeprefix("(?i)")
     tail = next((tail for tail in _TAILS if regex.endswith(tail)), "")
     regex = regex.removesuffix(tail)
@@ -181,7 +185,7 @@ def _shape(regex: str, *, ignores_case: bool) -> str:
 
 
 def _plain(regex: str) -> str:
-    """Translate a pattern of Go. No group is kept, and each repetition is bounded."""
+    """Translate a pattern from Go. Remove groups, and limit each repetition."""
     made: list[str] = []
     closing = [""]
     is_class = False
@@ -232,7 +236,7 @@ def _plain(regex: str) -> str:
 
 
 def _signs(parsed: Any) -> frozenset[str]:
-    """Return texts in small letters, one of which is in each match; none if a match may have no such text."""
+    """Return lower-case texts, one of which is in every match; none if there are no such texts."""
     best: frozenset[str] = frozenset()
     literal = ""
     for kind, value in [*parsed, (None, None)]:
@@ -255,7 +259,7 @@ def _better(one: frozenset[str], other: frozenset[str]) -> frozenset[str]:
 
 
 def detectors(patterns_of: Callable[[str], tuple[str, Sequence[re.Pattern[str]]]], version: str) -> str:
-    """Return the data file for the plugins of detect-secrets.
+    """Return the data file for the plug-ins of detect-secrets.
 
     `patterns_of` returns the kind and the patterns of a class.
     """
@@ -277,7 +281,6 @@ def _installed(name: str) -> tuple[str, Sequence[re.Pattern[str]]]:
 
 
 def main() -> None:
-    """Renew the data."""
     if len(sys.argv) == 1:
         made = detectors(_installed, metadata.version("detect-secrets"))
         (FOLDER / "detectors.txt").write_text(made, encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Run the examples of one docstring or page with Python's own doctest, so that a debugger can follow them.
+"""Run the examples of one docstring or page with Python's own doctest, so that a debugger can step through them.
 
-Nothing is isolated here. The client starts this program only under a debugger, and only after the user has agreed. The
-arguments of `main` are quoted as in a URL, because VS Code replaces variables such as `${file}` in arguments.
+Nothing is isolated here. The VS Code extension starts this program only under a debugger, and only after the user
+has agreed. It quotes the arguments of `main` as in a URL, because VS Code would replace variables such as `${file}`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from types import ModuleType
 from urllib.parse import unquote
 
 FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*$", re.MULTILINE)
-"""A line that closes a Markdown fence. doctest would take it for output."""
+"""Matches the end of a Markdown fence, which doctest would read as output."""
 FOREIGN = ("ALLOW_BYTES", "ALLOW_UNICODE", "FLOAT_CMP", "IGNORE_OUTPUT", "IGNORE_WARNINGS", "NUMBER", "REMOTE_DATA")
-"""Options of other runners. They have no effect here, but must not be errors."""
+"""Options that other doctest runners define. They are accepted here, but have no effect."""
 
 
 class FencedParser(doctest.DocTestParser):
-    """Also reads examples in Markdown fences."""
+    """Parses examples that are inside Markdown fences, too."""
 
     def parse(self, string: str, name: str = "<string>") -> list[str | doctest.Example]:
-        """Parse a text without the lines that close fences."""
+        """Parse `text`, without the lines that close fences."""
         return super().parse(FENCE.sub("", string), name)
 
 
@@ -77,15 +77,15 @@ def docstring(module: ModuleType, qualname: str) -> doctest.DocTest | None:
     found = module
     for part in [] if qualname == "__doc__" else qualname.split("."):
         found = inspect.getattr_static(found, part, None)
-        found = getattr(found, "__func__", found)  # the function in a static method or class method
+        found = getattr(found, "__func__", found)  # the function of a static method or class method
     finder = doctest.DocTestFinder(parser=FencedParser(), recurse=False)
     return next(iter(finder.find(found, f"{module.__name__}.{qualname}", module)), None)
 
 
 def loaded(path: str, name: str) -> ModuleType:
-    """Import the module, so that breakpoints in its file hold. If its name leads elsewhere, load the file by its path.
+    """Import the module, so that breakpoints in its file work.
 
-    For example, `my-script.py` has the name `my_script`.
+    If its name imports another file, load it by its path. For example, `my-script.py` gets the name `my_script`.
     """
     found = importlib.util.find_spec(name)
     if found is not None and found.origin is not None and _is_same(found.origin, path):

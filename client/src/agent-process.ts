@@ -1,4 +1,4 @@
-/** A process `adacoder mcp`, and a client of the Model Context Protocol for it. Independent of VS Code. */
+/** A client of the Model Context Protocol for a process `adacoder mcp`. Independent of VS Code. */
 
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -6,13 +6,13 @@ import { createInterface } from "node:readline";
 import type { Program } from "./launch";
 
 const CANCELLED = "The call was cancelled.";
-/** Time for the process to end by itself. */
+/** Time that the process has to end by itself before it is killed. */
 const LAST_MS = 5_000;
 const REVISION = "2025-11-25";
 const LOST =
   "AdaCoder's server for chats has ended: call the tool once more. If that fails, ask the user to run 'AdaCoder: Show Log'.";
 
-/** The used part of VS Code's `CancellationToken`. */
+/** The part that is used of VS Code's `CancellationToken`. */
 interface Cancellation {
   onCancellationRequested(listener: () => unknown): { dispose(): unknown };
 }
@@ -28,7 +28,7 @@ export class AgentProcess {
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private readonly ready: Promise<unknown>;
   private last = 0;
-  /** True if it accepts no more calls. */
+  /** True if the process accepts no more calls. */
   hasEnded = false;
 
   constructor(
@@ -61,7 +61,7 @@ export class AgentProcess {
         throw error;
       },
     );
-    this.ready.catch(() => undefined); // the calls report it
+    this.ready.catch(() => undefined); // each call reports the failure
   }
 
   /** Calls a tool, and returns its result, which may be an error that the agent can correct. */
@@ -101,7 +101,7 @@ export class AgentProcess {
     this.process.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   }
 
-  /** Takes an answer. Nothing waits for notifications, or for the answers to cancelled calls. */
+  /** Passes an answer to its call. Notifications, and answers to cancelled calls, are ignored. */
   private receive(line: string): void {
     try {
       const answer = JSON.parse(line) as Answer;
@@ -117,7 +117,7 @@ export class AgentProcess {
   }
 }
 
-/** Waits for something, but not longer than until the call is cancelled. */
+/** Waits for a promise, or until the call is cancelled. */
 async function unlessCancelled(work: Promise<unknown>, cancellation: Cancellation): Promise<void> {
   let stop = (): void => undefined;
   const cancelled = new Promise<never>((_, reject) => {

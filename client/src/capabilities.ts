@@ -2,14 +2,14 @@
 
 import type { ClientCapabilities, FeatureState, StaticFeature } from "vscode-languageclient/node";
 
-/** Declares that this client shows by itself how jobs end, what models write, and new evidence. */
+/** Declares that this client itself shows the ends of jobs, models' replies while they grow, and new evidence. */
 export class OwnCapabilities implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     capabilities.experimental = { ...(capabilities.experimental as object | undefined), adacoder: { endings: true, evidence: true, writing: true } };
   }
 
   initialize(): void {
-    // The server's capabilities do not matter.
+    // Nothing depends on the server's capabilities.
   }
 
   getState(): FeatureState {

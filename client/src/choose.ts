@@ -33,7 +33,7 @@ const TARGETS = {
   user: ConfigurationTarget.Global,
 };
 
-/** Lets the user choose a model, and sets it. Downloads the model first if need be. */
+/** Lets the user choose a model, and sets it. Downloads the model first if necessary. */
 export async function selectModel(client: Client): Promise<void> {
   const answer = (await execute(client, "adacoder.server.models")) as Models;
   if (answer.models.length === 0 && answer.recommended.length === 0) {
@@ -45,7 +45,7 @@ export async function selectModel(client: Client): Promise<void> {
   else if (choice !== undefined && (choice.first === null || (await pull(client, choice.label)))) await set("model", choice.value);
 }
 
-/** Lets the user name a model that no list has. */
+/** Lets the user name a model that is not listed. */
 async function askForModel(): Promise<void> {
   const now = current("model");
   const name = await window.showInputBox({
@@ -57,7 +57,7 @@ async function askForModel(): Promise<void> {
   if (name !== undefined) await set("model", name.trim() === "" ? null : name.trim());
 }
 
-/** Has the server download a model, which shows its own progress. Retries a failure if the user wants that. */
+/** Lets the server download a model and show the progress. After a failure, offers to try again. */
 export async function pull(client: Client, model: string): Promise<boolean> {
   const asked = { model };
   for (;;) {
@@ -121,7 +121,7 @@ export class DoctorDocument implements TextDocumentContentProvider {
     return this.text;
   }
 
-  /** Has the server examine this machine, and shows its findings. */
+  /** Lets the server examine this machine, and shows the findings. */
   async show(client: Client): Promise<void> {
     this.text = doctorDocument(await examine(client, pythonInFront(), true));
     this.changed.fire(DoctorDocument.URI);

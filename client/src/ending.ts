@@ -1,4 +1,4 @@
-/** The end of a job, and the buttons of its message. Only its words depend on VS Code. */
+/** The end of a job, and the buttons of its message. Uses VS Code only to translate texts. */
 
 import { l10n } from "vscode";
 
@@ -13,18 +13,18 @@ export type Remedy =
   | { readonly kind: "command"; readonly title: string; readonly command: string; readonly arguments: readonly object[] };
 
 export interface Ended {
-  /** null: it did not begin. */
+  /** null: the job did not begin. */
   readonly jobId: string | null;
   readonly message: string;
   readonly isGood: boolean;
-  /** True if its result can still be inserted. */
+  /** True if the job's result can still be inserted. */
   readonly kept: boolean;
   /** The text that the job worked on. */
   readonly textDocument: { readonly uri: string; readonly version: number | null };
   readonly remedies: readonly Remedy[];
 }
 
-/** Without a button, VS Code cuts a message after one line of about this many characters. */
+/** Length of a message in characters. VS Code cuts a longer message if it has no button. */
 export const ONE_LINE = 60;
 
 export type Act = "difference" | "insert" | "discard" | "journal" | "start" | "trust" | "pull" | "command" | "settings" | "log";
@@ -40,8 +40,8 @@ export interface Button {
 
 /**
  * The buttons of a message: actions on a kept result, and remedies for a failure. A long message has at least one,
- * because VS Code cuts a message without buttons. A hasty user presses the first button, so it never inserts a result that
- * is not verified.
+ * because VS Code cuts long messages without buttons. The first button never inserts an unverified result, because a
+ * hasty user presses it.
  *
  * @param isOpen - whether the difference is already on the screen, with its own buttons
  * @param ollama - the title of the button that starts Ollama; null if this machine cannot start it

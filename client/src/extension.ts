@@ -35,7 +35,7 @@ import { LiveReplies } from "./writing";
 const TOLD_OF_WINDOWS = "adacoder.toldOfWindows";
 const WSL = "ms-vscode-remote.remote-wsl";
 
-/** Error codes of a request whose server is gone. */
+/** Error codes of requests that fail because the server is gone. */
 const LOST: readonly number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
 
 let server: Server | undefined;
@@ -59,7 +59,7 @@ export function deactivate(): Promise<void> | undefined {
   return server?.stop();
 }
 
-/** Starts the server as soon as a Python file is open. Python files in the folder are not enough. */
+/** Starts the server as soon as a Python file is open, not merely present in the folder. */
 function beginWithPython(server: Server, context: ExtensionContext): void {
   const look = ({ languageId }: TextDocument): void => {
     if (languageId === "python") void server.begin();
@@ -118,7 +118,7 @@ function contributions(server: Server, output: LogOutputChannel, results: Result
   ];
 }
 
-/** Waits for the server's answer. If the server crashes meanwhile, the status reports the crash. */
+/** Waits for the server's answer. A crash of the server is not an error here, because the status reports it. */
 async function unlessLost(answer: Promise<unknown>): Promise<void> {
   try {
     await answer;

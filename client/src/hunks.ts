@@ -1,4 +1,4 @@
-/** The parts of a text that an edit has replaced. Independent of VS Code. */
+/** The parts of a text that an edit has replaced, here called hunks. Independent of VS Code. */
 
 /** A change of a text, as VS Code reports it: its range is in the text before the change. */
 export interface Change {
@@ -7,14 +7,14 @@ export interface Change {
   readonly text: string;
 }
 
-/** A replaced part: its place in the text now, and the text that stood there. */
+/** A replaced part: its place in the current text, and the text that was there before. */
 export interface Hunk {
   readonly offset: number;
   readonly length: number;
   readonly old: string;
 }
 
-/** The hunks of changes, from the top; undefined if the changes do not make `after` from `before`. */
+/** The hunks of changes in the order of the text; undefined if the changes do not turn `before` into `after`. */
 export function hunksOf(changes: readonly Change[], before: string, after: string): readonly Hunk[] | undefined {
   const hunks: Hunk[] = [];
   let made = "";
@@ -40,7 +40,7 @@ export function moved(hunks: readonly Hunk[], changes: readonly Change[]): reado
   });
 }
 
-/** The text before the hunks were inserted. */
+/** The text as it was before the hunks were inserted. */
 export function undone(text: string, hunks: readonly Hunk[]): string {
   return [...hunks].reverse().reduce((now, { offset, length, old }) => now.slice(0, offset) + old + now.slice(offset + length), text);
 }

@@ -43,11 +43,11 @@ interface Insertion {
   readonly hunks: readonly Hunk[];
 }
 
-/** The edits of one window's server. The user's next edit of a document accepts its edits. */
+/** The edits that the server made in one window. The user's next edit of a document accepts those in it. */
 export class Insertions implements CodeLensProvider, TextDocumentContentProvider {
   private shown: readonly Insertion[] = [];
   private count = 0;
-  /** The documents that are being edited, by the server or by Undo, and the changes that have come meanwhile. */
+  /** Documents that the server or Undo is editing, with the changes that VS Code has reported meanwhile. */
   private readonly edited = new Map<TextDocument, (readonly Change[])[]>();
   private readonly known = new WeakSet<Client>();
   private readonly changed = new EventEmitter<void>();
@@ -109,7 +109,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     });
   }
 
-  /** The text of a document without an insertion. */
+  /** The text of a document as it would be without an insertion. */
   provideTextDocumentContent({ query }: Uri): string {
     const found = this.shown.find(({ id }) => String(id) === query);
     return found === undefined ? "" : undone(found.document.getText(), found.hunks);
@@ -138,8 +138,8 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
   }
 
   /**
-   * Makes an edit of a document. `edit` gets the changes that come meanwhile, a list for each version. It gets none if
-   * another edit of the document is not finished.
+   * Makes an edit of a document. `edit` gets the changes that are reported meanwhile, a list for each version. It gets
+   * no changes if another edit of the document is not finished.
    */
   private async during<R>(document: TextDocument, edit: (changes: readonly (readonly Change[])[]) => Promise<R>): Promise<R> {
     if (this.edited.has(document)) return edit([]);
@@ -152,7 +152,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     }
   }
 
-  /** Moves the insertions with an edit of ours. An edit of the user accepts them. */
+  /** Adjusts the places of insertions after an edit by AdaCoder. An edit by the user accepts them. */
   private follow({ document, contentChanges }: TextDocumentChangeEvent): void {
     if (contentChanges.length === 0) return;
     const ours = this.edited.get(document);
@@ -166,7 +166,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     this.put(kept);
   }
 
-  /** Puts back what stood there, as one edit that can itself be undone. */
+  /** Restores the replaced text, as one edit that can itself be undone. */
   private async undo({ id, document }: Insertion): Promise<void> {
     const before = this.shown;
     this.leaveImports(id, document);
@@ -185,7 +185,7 @@ export class Insertions implements CodeLensProvider, TextDocumentContentProvider
     }
   }
 
-  /** Makes imports of an insertion part of the first later insertion that uses them. */
+  /** Moves imports from an insertion to the first later insertion that uses them. */
   private leaveImports(id: number, document: TextDocument): void {
     const text = document.getText();
     const hunks = this.of(document).find((each) => each.id === id)?.hunks ?? [];

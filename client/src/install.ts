@@ -31,15 +31,14 @@ export class PrivateServer {
     return this.wheel === undefined ? undefined : madeOf(this.wheel, this.storage);
   }
 
-  /** Notes that the environment is used. */
+  /** Stores that the environment is used now. */
   used(): void {
     if (this.wheel !== undefined) tidy(this.wheel, this.storage);
   }
 
   /**
-   * Makes the environment after asking once, and returns whether it now exists. A user who declined is asked again
-   * only on a request of their own (`isWanted`). A user who agreed is not asked when a new version of the extension
-   * brings a new server.
+   * Makes the environment after asking once. Returns true if it exists. A user who declined is asked again only after
+   * an own request (`isWanted`). A user who agreed is not asked again for a new version.
    */
   async ensure(selected: string | undefined, isWanted: boolean): Promise<boolean> {
     const answer = this.context.globalState.get<boolean>(ANSWER);

@@ -2,13 +2,13 @@
 
 import { extensions, type Event, type LogOutputChannel, type Uri } from "vscode";
 
-/** The part used of the API of `ms-python.vscode-python-envs`. */
+/** The part that is used of the API of `ms-python.vscode-python-envs`. */
 interface PythonEnvironmentsApi {
   getEnvironment(scope: Uri | undefined): Promise<{ execInfo: { run: { executable: string } } } | undefined>;
   readonly onDidChangeEnvironment: Event<unknown>;
 }
 
-/** The part used of the API of `ms-python.python`. */
+/** The part that is used of the API of `ms-python.python`. */
 interface PythonApi {
   readonly ready: Promise<void>;
   readonly environments: {
@@ -18,7 +18,7 @@ interface PythonApi {
   };
 }
 
-/** The part used of the API of `ms-toolsai.jupyter`. */
+/** The part that is used of the API of `ms-toolsai.jupyter`. */
 interface JupyterApi {
   getPythonEnvironment(notebook: Uri): { readonly id: string; readonly path: string } | undefined;
 }
@@ -55,7 +55,7 @@ export async function selectedInterpreter(scope: Uri | undefined, log: LogOutput
   return undefined;
 }
 
-/** The path of the Python that the kernel of a notebook runs; undefined if no extension names it. */
+/** The path of the Python that runs a notebook's kernel; undefined if no extension names one. */
 export async function kernelInterpreter(notebook: Uri, log: LogOutputChannel): Promise<string | undefined> {
   try {
     const selected = (await apiOf<JupyterApi>(JUPYTER))?.getPythonEnvironment(notebook);

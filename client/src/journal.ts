@@ -21,7 +21,7 @@ export class JournalDocument implements TextDocumentContentProvider {
     return this.text;
   }
 
-  /** Shows a journal in place of the previous one. null: no journal exists, or that job has none. */
+  /** Shows a journal in place of the previous one. null: there is no journal, or none for this job. */
   async show(journal: unknown, jobId: string | undefined): Promise<void> {
     const { markdown } = (journal ?? {}) as { markdown?: string };
     if (markdown === undefined) {

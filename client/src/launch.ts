@@ -1,6 +1,6 @@
 /**
- * Choice of the program that runs the AdaCoder server, and the message if it does not start. Only its words depend on VS
- * Code.
+ * Chooses the program that runs the AdaCoder server, and words the message if it does not start. Uses VS Code only to
+ * translate texts.
  */
 
 import { execFile } from "node:child_process";
@@ -35,12 +35,12 @@ export interface Program extends Launch {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** The servers in AdaCoder: for editors, and for agents. */
+/** The two servers of AdaCoder: one for editors, one for agents. */
 export type ServerKind = "serve" | "mcp";
 
 /**
- * Python's option that keeps the working directory off `sys.path`. It is the user's project, and a file `adacoder.py`
- * in it must not be taken for the server. Available since Python 3.11, the oldest that AdaCoder supports.
+ * Python's option that keeps the working directory off `sys.path`. The working directory is the user's project, and its
+ * file `adacoder.py` must not run as the server. Python has the option since 3.11.
  */
 const SAFE_PATH = "-P";
 /** Only packages installed in the private environment. */
@@ -92,7 +92,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** True if a file is below any of the folders, with or without resolved links. The file and the folders must exist. */
+/** True if a file is in any of the folders, with or without resolved links. The file and the folders must exist. */
 export function isBelow(file: string, folders: readonly string[]): boolean {
   return folders.some((folder) =>
     [
@@ -106,8 +106,8 @@ export function isBelow(file: string, folders: readonly string[]): boolean {
 }
 
 /**
- * The environment of the server. It lets no variable make Python read the project as if it were installed. An
- * untrusted workspace may have set Python's variables, so they are not passed on.
+ * The environment of the server, without variables that make Python import from the project. In an untrusted workspace,
+ * it has no variable of Python at all, because the workspace may have set them.
  */
 export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.ProcessEnv {
   const { PYTHONPATH: modules = "", ...rest } = own;
@@ -117,9 +117,8 @@ export function environment(own: NodeJS.ProcessEnv, trusted: boolean): NodeJS.Pr
 }
 
 /**
- * The environment of the server with the interpreter selected in VS Code activated, as in a terminal there. That
- * interpreter becomes the project's, unless the project has a `.venv`. It overrides the environment in which VS Code
- * was started.
+ * The environment of the server, in which the interpreter selected in VS Code is activated as in VS Code's terminal. So
+ * the server uses this interpreter for the project, unless the project has a `.venv`.
  */
 export function activated(own: NodeJS.ProcessEnv, interpreter: string | undefined): NodeJS.ProcessEnv {
   if (interpreter === undefined || process.platform === "win32") return own;
@@ -133,7 +132,7 @@ export function activated(own: NodeJS.ProcessEnv, interpreter: string | undefine
   };
 }
 
-/** True if AdaCoder is installed for a Python interpreter; false for a Python that AdaCoder does not support. */
+/** True if AdaCoder is installed for a Python interpreter. False for a Python that AdaCoder does not support. */
 export function hasAdaCoder(interpreter: string): Promise<boolean> {
   return new Promise((resolve) => {
     const options = { timeout: PROBE_TIMEOUT_MS, env: environment(process.env, true) };
@@ -143,7 +142,7 @@ export function hasAdaCoder(interpreter: string): Promise<boolean> {
   });
 }
 
-/** One sentence for a user whose server did not start, with what to do. */
+/** A sentence for the user: why the server did not start, and what to do. */
 export function whyNotStarted({ path }: Sources, error: unknown): string {
   const cannotRun = /\b(?:ENOENT|EACCES)\b/.test(String(error));
   if (cannotRun && path !== "") return l10n.t("{0} cannot be run: correct or clear the setting adacoder.path.", path);

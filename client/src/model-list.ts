@@ -1,4 +1,4 @@
-/** Models and strategies to choose from, as reported by the server. Only its words depend on VS Code. */
+/** Models and strategies to choose from, as reported by the server. Uses VS Code only to translate texts. */
 
 import { l10n } from "vscode";
 
@@ -41,7 +41,7 @@ export interface Choice {
   /** The new value of the setting; null clears the setting. */
   readonly value: string | null;
   readonly group: string;
-  /** The step before the value is set: a download of the model, or a question for its name. */
+  /** A step before the value is set: download the model, or ask for its name. */
   readonly first: "download" | "ask" | null;
   readonly chosen: boolean;
 }
@@ -126,7 +126,7 @@ export interface Inspected {
   readonly workspaceFolderValue?: unknown;
 }
 
-/** The scope to change so that the change takes effect: the scope that sets it already, else the user's. */
+/** The scope in which to change a setting: the one that already sets it, which overrides others, else the user's. */
 export function placeOf(inspected: Inspected | undefined): "folder" | "workspace" | "user" {
   if (inspected?.workspaceFolderValue !== undefined) return "folder";
   return inspected?.workspaceValue !== undefined ? "workspace" : "user";

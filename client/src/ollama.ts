@@ -15,9 +15,7 @@ export interface OllamaButton {
   press(): Promise<void>;
 }
 
-/**
- * The button for this machine; undefined if Ollama is meant to run elsewhere. An untrusted folder starts no program.
- */
+/** The button for this machine. Undefined if the settings name another machine, or in an untrusted folder. */
 export function ollamaButton(): OllamaButton | undefined {
   const host = workspace.getConfiguration("adacoder").get<string>("ollama.host") ?? "";
   if (!HERE.test(host === "" ? (process.env["OLLAMA_HOST"] ?? "") : host)) return undefined;
@@ -31,7 +29,7 @@ async function install(): Promise<void> {
   await env.openExternal(Uri.parse(PAGE));
 }
 
-/** Starts Ollama in a terminal, and waits until the status has seen it answer. */
+/** Starts Ollama in a terminal, and waits until the status reports that Ollama answers. */
 async function start(program: string, host: string): Promise<void> {
   const variables = host === "" ? {} : { OLLAMA_HOST: host };
   window.createTerminal({ name: "Ollama", shellPath: program, shellArgs: ["serve"], env: variables }).show();

@@ -3,8 +3,8 @@
 import { commands, env } from "vscode";
 
 /**
- * Opens the settings that a query such as `@id:adacoder.path` finds. A remote window lists machine settings only among
- * the remote machine's settings, which list all others as well.
+ * Opens the settings that a query such as `@id:adacoder.path` finds. In a remote window, opens the remote machine's
+ * settings, because only these include machine settings.
  */
 export async function openSettings(query: string): Promise<void> {
   if (env.remoteName === undefined) await commands.executeCommand("workbench.action.openSettings", query);

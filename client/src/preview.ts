@@ -83,7 +83,7 @@ export class Previews implements TextDocumentContentProvider {
     await commands.executeCommand("vscode.diff", file, right, found.title);
   }
 
-  /** Has the server insert a result. The server first evaluates it in the current text. */
+  /** Lets the server insert a result. The server first evaluates the result in the current text. */
   async insert(jobId: string | undefined): Promise<void> {
     await this.act("adacoder.server.insert", jobId);
   }
@@ -104,7 +104,7 @@ export class Previews implements TextDocumentContentProvider {
     await execute(client, command, { jobId });
   }
 
-  /** The change that a result would make; a string says why it cannot be shown. */
+  /** The change that a result would make, or a string that says why it cannot be shown. */
   private async difference(jobId: string): Promise<Difference | string> {
     const client = this.server.current;
     if (client === undefined) return l10n.t("AdaCoder's server is not running: restart it to see this result.");
@@ -130,7 +130,7 @@ export class Previews implements TextDocumentContentProvider {
   }
 }
 
-/** The URI of another text of a document. A suffix makes it Python, for VS Code's highlighting. */
+/** The URI of another version of a document. Its suffix makes VS Code highlight Python. */
 export function otherText(document: Uri, scheme: string, query: string): Uri {
   const path = /\.(?:py|md|rst)$/.test(document.path) ? document.path : `${document.path}.py`;
   return document.with({ scheme, path, query });

@@ -1,6 +1,6 @@
 /**
- * The server's private environment, made from the extension's wheel in the extension's own storage. Only its words
- * depend on VS Code.
+ * The server's private environment, made from the extension's wheel in the extension's own storage. Uses VS Code only
+ * to translate texts.
  */
 
 import { execFile, spawn } from "node:child_process";
@@ -40,7 +40,7 @@ export class Failure extends Error {
 
 const OLDEST = [3, 11];
 const NAMES = ["python3.14", "python3.13", "python3.12", "python3.11", "python3", "python", "py"];
-/** Isolated from the working directory, and from the user's variables and packages. */
+/** Options of Python that ignore the working directory, and the user's variables and packages. */
 const ISOLATED = "-I";
 const ABOUT =
   "import json, sys; print(json.dumps([sys.executable, *sys.version_info[:3]] * (sys.version_info[3] == 'final')))";
@@ -55,13 +55,13 @@ export function wheelIn(folder: string): string | undefined {
   return name === undefined ? undefined : join(folder, name);
 }
 
-/** The interpreter of the environment made from a wheel; undefined if there is none, or if its base Python is gone. */
+/** The interpreter of the environment for a wheel; undefined if there is none, or if its base Python was removed. */
 export function madeOf(wheel: string, storage: string): string | undefined {
   const python = pythonOf(folderFor(wheel, storage));
   return existsSync(python) ? python : undefined;
 }
 
-/** The folder for a wheel. Each wheel has its own, whatever its version. */
+/** The folder for a wheel. Wheels of the same version have different folders. */
 function folderFor(wheel: string, storage: string): string {
   const digest = createHash("sha256").update(readFileSync(wheel)).digest("hex").slice(0, 16);
   return join(storage, READY + digest);
@@ -77,7 +77,7 @@ export function candidates(selected: string | undefined, path: string, foreign: 
   return [...new Set([selected, ...found].filter((program) => program !== undefined))];
 }
 
-/** The newest supported Python among some programs. */
+/** The newest supported Python among the given programs. */
 export async function newestPython(programs: readonly string[]): Promise<Python | undefined> {
   const found = (await Promise.all(programs.map(about))).filter((python) => python !== undefined);
   return found
@@ -112,8 +112,8 @@ function pythonFrom(printed: string): Python | undefined {
 }
 
 /**
- * Makes the environment and returns its interpreter. The folder is renamed at the end, so that a half-made environment
- * is never used.
+ * Makes the environment and returns its interpreter. Its folder is renamed at the end, so that an incomplete
+ * environment is never used.
  *
  * @param say - receives each printed line
  * @throws Failure - a program failed
@@ -132,7 +132,7 @@ export async function make(parts: Parts, say: (line: string) => void, signal: Ab
   return pythonOf(ready);
 }
 
-/** Renames a finished environment. If another window was quicker, its environment stays. */
+/** Renames a finished environment. If another window was quicker, keeps the environment of that window. */
 function put(making: string, ready: string): void {
   if (existsSync(pythonOf(ready))) return;
   rmSync(ready, { recursive: true, force: true }); // its base Python is gone
@@ -188,8 +188,8 @@ function run(
 }
 
 /**
- * Notes that an environment is used, and removes environments unused for two weeks. Recently used ones stay, because
- * other windows may still run an older version.
+ * Stores the time of use of an environment, and removes environments that were not used for two weeks. Others stay,
+ * because another window may still run an older version.
  */
 export function tidy(wheel: string, storage: string, now = Date.now()): void {
   const used = basename(folderFor(wheel, storage));
@@ -222,7 +222,7 @@ const REASONS: readonly [RegExp, (python: string) => string][] = [
   ],
 ];
 
-/** One sentence for a user whose environment could not be made, with what to do. */
+/** A sentence for the user: why the environment could not be made, and what to do. */
 export function whyNotMade(error: unknown, python: string): string {
   const printed = error instanceof Failure ? error.printed : String(error);
   const reason = REASONS.find(([pattern]) => pattern.test(printed));

@@ -13,8 +13,7 @@ import {
 /**
  * The notifications of one client.
  *
- * By default the language client shows work that a server begins itself, such as a code action, in the status bar. It
- * cannot be cancelled there.
+ * By default, the language client shows work such as a code action in the status bar, where the user cannot cancel it.
  */
 export class ProgressNotifications {
   private readonly shown = new Map<ProgressToken, Notification>();

@@ -4,7 +4,7 @@ import type { Position, ProgressToken, TextDocumentIdentifier } from "vscode-lan
 
 import type { Ended, Remedy } from "./ending";
 
-/** The custom request: parameters {@link RunParams}, answer {@link RunResult}. */
+/** The request to run a job: parameters {@link RunParams}, answer {@link RunResult}. */
 export const RUN = "adacoder/run";
 
 export type Mode = "generate" | "fix" | "check" | "another" | "suggestExamples";
@@ -14,17 +14,17 @@ export interface RunParams {
   readonly textDocument: TextDocumentIdentifier;
   readonly position: Position;
   readonly mode: Mode;
-  /** True if the server makes the edit, by `workspace/applyEdit`. */
+  /** True if the server applies the edit with `workspace/applyEdit`. */
   readonly apply: boolean;
-  /** The user's wish for the function; undefined for the latest wish for it. */
+  /** The user's wish for the function; undefined to use the latest wish for this function. */
   readonly wish: string | undefined;
   readonly workDoneToken: ProgressToken;
 }
 
-/** The displayed part of the object that `adacoder --json` prints. */
+/** The part that is shown of the object that `adacoder --json` prints. */
 export interface RunResult {
   readonly status: "verified" | "partial" | "unverified" | "failed" | "denied" | "cancelled" | "error";
-  /** The reason why it is not `verified`. */
+  /** The reason why the result is not `verified`. */
   readonly reason: string | null;
   /** The end of the job and its evidence, in one line. */
   readonly summary?: string;
@@ -40,7 +40,7 @@ export interface RunResult {
   readonly remedies?: readonly Remedy[];
 }
 
-/** The end of a job, from its result. It is good if it is verified and no obstacle prevented its edit. */
+/** The end of a job. It counts as good if the result is verified and nothing prevented its edit. */
 export function toEnded(result: RunResult, textDocument: Ended["textDocument"]): Ended {
   const { status, reason, summary, failureReason, isGood, jobId, kept, remedies } = result;
   return {

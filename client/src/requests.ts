@@ -16,7 +16,7 @@ const TITLES: Readonly<Record<Mode, string>> = {
   another: l10n.t("Writing another candidate"),
   suggestExamples: l10n.t("Suggesting examples"),
 };
-/** The server's limit. */
+/** The server's limit for the length of a wish. */
 const LONGEST_WISH = 500;
 const PYTHON = "python";
 /** The languages of pages, which have only examples. */
@@ -25,7 +25,7 @@ const STATUS_BAR_MS = 5000;
 /** Separates the parts of a name that pytest gives a test: the path, the classes, the function. */
 const SEPARATOR = "::";
 
-/** Asks for a wish; undefined if the user gives up. */
+/** Asks the user for a wish; undefined if the user cancels. */
 export async function askForWish(): Promise<string | undefined> {
   return window.showInputBox({
     title: l10n.t("Generate with a Wish"),
@@ -36,9 +36,10 @@ export async function askForWish(): Promise<string | undefined> {
 }
 
 /**
- * Runs `adacoder/run` on the function under the cursor, or checks a page. Returns how the job ended, unless it was cancelled.
+ * Runs `adacoder/run` on the function at the cursor, or checks a page. Returns the end of the job, unless it was
+ * cancelled.
  *
- * @param wish - the user's wish for the function; undefined for the latest wish for it
+ * @param wish - the user's wish for the function; undefined to use the latest wish for this function
  */
 export async function runOnFunction(client: Client, mode: Mode, wish?: string): Promise<Ended | undefined> {
   const editor = editorIn(mode === "check" ? [PYTHON, ...PAGES] : [PYTHON]);
@@ -62,7 +63,7 @@ export async function runOnFunction(client: Client, mode: Mode, wish?: string): 
   }
 }
 
-/** Has the server write all stubs of the file. */
+/** Lets the server write all functions of the file that have no body yet. */
 export async function generateAll(client: Client): Promise<void> {
   const editor = editorIn([PYTHON]);
   if (editor === undefined) return;
@@ -70,10 +71,7 @@ export async function generateAll(client: Client): Promise<void> {
   await execute(client, "adacoder.server.generateAll", { uri });
 }
 
-/**
- * Fixes what a test of the Test Explorer runs. For an example, this is its function. For a test of the project, the
- * server finds the function.
- */
+/** Fixes the function behind a test of the Test Explorer. For a test of the project, the server finds the function. */
 export async function fixTest(client: Client, item: TestItem): Promise<void> {
   if (item.uri === undefined) return;
   const uri = client.code2ProtocolConverter.asUri(item.uri);
@@ -94,7 +92,9 @@ export function pythonInFront(): TextDocument | undefined {
   return document?.languageId === PYTHON ? document : undefined;
 }
 
-/** The doctor's findings for the folder of a document, else for the first folder. With `probe` it measures models. */
+/**
+ * The doctor's findings for a document's folder, by default the first folder. With `probe`, the doctor measures models.
+ */
 export async function examine(client: Client, about: TextDocument | undefined, probe: boolean): Promise<readonly Finding[]> {
   const uri = about && client.code2ProtocolConverter.asUri(about.uri);
   const { findings } = (await execute(client, "adacoder.server.doctor", { probe, uri })) as { findings: Finding[] };

@@ -42,7 +42,7 @@ export class Results {
     await this.journal.show(await execute(client, "adacoder.server.journal", { format: "markdown", ...job }), jobId);
   }
 
-  /** Reports how a job ended. A result opens by itself only if its unchanged text is still in the active editor. */
+  /** Reports how a job ended. Opens the result only if its text is unchanged and still in the active editor. */
   async show(ended: Ended): Promise<void> {
     const isOpen = ended.kept && ended.jobId !== null && isLookedAt(ended);
     if (isOpen) await this.previews.open(ended.jobId);
@@ -71,7 +71,7 @@ export class Results {
     else await execute(client, subject, ...args);
   }
 
-  /** Shows the results of jobs that a client's lenses and light bulbs start. */
+  /** Shows the results of jobs that were started by a client's code lenses and light bulbs. */
   private meet(client: Client): void {
     if (this.known.has(client)) return;
     this.known.add(client);

@@ -1,4 +1,4 @@
-/** The connection to the AdaCoder server: find, start, restart and stop it. One for all folders of a window. */
+/** Finds, starts, restarts and stops the AdaCoder server, of which a window has one for all its folders. */
 
 import { EventEmitter, Uri, l10n, window, workspace, type LogOutputChannel } from "vscode";
 import {
@@ -39,7 +39,7 @@ export class Server {
   /** The server's state, reported at each change. */
   condition: Condition = { kind: "idle" };
   readonly onDidChange = this.changed.event;
-  /** The server ended unasked. Unless `isGivenUp`, it is started again. */
+  /** The server crashed. It is restarted unless `isGivenUp`. */
   readonly onDidCrash = this.crashed.event;
   /** A job begins or ends. */
   readonly onDidWork = this.worked.event;
@@ -55,7 +55,7 @@ export class Server {
     await this.change(async (client) => client ?? (await this.start({ isWanted: false })));
   }
 
-  /** The running client, started if need be; undefined if it cannot start, which a message has then reported. */
+  /** The running client, started if necessary; undefined after a failed start, which a message has reported. */
   running(): Promise<Client | undefined> {
     return this.change(async (client) => {
       if (client?.needsStop() === true) return client;
@@ -80,7 +80,10 @@ export class Server {
     await this.change((client) => this.end(client));
   }
 
-  /** The program of a server for a folder, found as the editor's server is; undefined if it is not installed. */
+  /**
+   * The program of a server for a folder, found in the same way as the editor's server; undefined if it is not
+   * installed.
+   */
   async program(kind: ServerKind, folder: Uri): Promise<Program | undefined> {
     const sources = await this.sources(folder);
     const chosen = await chooseLaunch(sources, kind);
@@ -157,7 +160,10 @@ export class Server {
     }
   }
 
-  /** Sources of the server. An untrusted workspace's interpreter may be part of the workspace, so it is not started. */
+  /**
+   * Places to look for the server. In an untrusted workspace, the interpreter is none of them, because it may be the
+   * workspace's own file.
+   */
   private async sources(scope: Uri | undefined): Promise<Sources> {
     return {
       path: workspace.getConfiguration(SECTION, scope).get("path", ""),
@@ -180,7 +186,7 @@ export class Server {
   }
 }
 
-/** The file or folder whose selected interpreter counts. */
+/** The file or folder whose selected interpreter is used. */
 function scope(): Uri | undefined {
   return window.activeTextEditor?.document.uri ?? workspace.workspaceFolders?.[0]?.uri;
 }
@@ -196,7 +202,7 @@ function environmentWith(interpreter: string | undefined): NodeJS.ProcessEnv {
   return activated(environment(process.env, workspace.isTrusted), interpreter);
 }
 
-/** A client whose failures {@link Server} reports once, in place of several reports by the library. */
+/** A client without the library's own error messages, because {@link Server} reports each failure once. */
 export class Client extends LanguageClient {
   readonly progress = new ProgressNotifications(this);
   private readonly crashed = new EventEmitter<{ readonly isGivenUp: boolean }>();
@@ -219,7 +225,7 @@ export class Client extends LanguageClient {
       this.info(message);
       void tell(message, { isGood: type > MessageType.Warning });
     });
-    // Set late: the notifications need the client, and the client is built from its options.
+    // Set after the client exists, because the notifications need the client.
     this.middleware.handleWorkDoneProgress = (token, value, next) => {
       if (value.kind !== "report") this.worked.fire();
       this.progress.handle(token, value, next);

@@ -1,11 +1,11 @@
-/** Contents of the status and its menu, from the server's reports. Only its words depend on VS Code. */
+/** Contents of the status and its menu, from the server's reports. Uses VS Code only to translate texts. */
 
 import { l10n } from "vscode";
 
 /** A finding of the server's doctor. */
 export interface Finding {
   readonly name: string;
-  /** null: purely informative. */
+  /** null: the finding is only information. */
   readonly ok: boolean | null;
   readonly text: string;
   readonly advice: string;
@@ -17,7 +17,7 @@ export interface Finding {
 export interface Job {
   readonly jobId: string;
   readonly uri: string;
-  /** null: the job is on the whole file. */
+  /** null: the job concerns the whole file. */
   readonly qualifiedName: string | null;
   readonly target: string;
   readonly mode: string;
@@ -39,7 +39,7 @@ export interface Situation {
   readonly hasFile: boolean;
 }
 
-/** The displayed status. */
+/** The status as it is shown. */
 export interface Shown {
   readonly text: string;
   /** Further lines, for the tooltip. */
@@ -48,7 +48,7 @@ export interface Shown {
   readonly busy: boolean;
 }
 
-/** An entry of the status menu: its label, and the command behind it. */
+/** An entry of the status menu, with the command that it runs. */
 export interface Entry {
   readonly label: string;
   readonly description?: string;
@@ -82,7 +82,7 @@ export function doing({ mode, qualifiedName, target }: Job): string {
   return DOING[mode]?.(name) ?? l10n.t("working on '{0}'", name);
 }
 
-/** Builds the displayed status. */
+/** The status to show. */
 export function shown({ condition, findings, jobs, platform }: Situation): Shown {
   if (condition.kind === "idle") {
     return { text: "AdaCoder", details: [IDLE, ...aboutPlatform(platform)], severity: "information", busy: false };
@@ -122,7 +122,7 @@ function inBrief(jobs: readonly Job[], missing: readonly Finding[], findings: re
   return modelOf(findings) ?? l10n.t("ready");
 }
 
-/** The models of the ladder, the first by name. */
+/** The models to ask in order. Only the first is named. */
 export function modelOf(findings: readonly Finding[]): string | undefined {
   const models = findings.filter(({ name, ok, model }) => name === "Model" && ok !== false && model !== null);
   const names = [...new Set(models.map(({ model }) => (model ?? "").replace(/^ollama:/, "")))];
@@ -169,9 +169,9 @@ export function menu({ condition, jobs, platform, hasFile }: Situation, others: 
   ];
 }
 
-/** A command of the server that repeats a job; undefined if none can. */
+/** The server's command that repeats a job; undefined if no command can. */
 export function again({ mode, uri, qualifiedName }: Job): Entry | undefined {
-  // The result to insert is still kept, and offered above its function. A job does not name its test by itself.
+  // The result of an insertion is still offered above its function. The name of a test to fix is unknown here.
   if (mode === "insert" || mode === "fixTest") return undefined;
   return {
     label: l10n.t("Run Again"),

@@ -35,10 +35,10 @@ export class Status {
   private readonly bar = window.createStatusBarItem("adacoder.status", StatusBarAlignment.Right, 90);
   private findings: readonly Finding[] = [];
   private examined = 0;
-  /** The file whose folder the findings describe. Each folder has its own settings. */
+  /** The file that was examined. The findings describe its folder, because each folder has its own settings. */
   private about: TextDocument | undefined;
   private jobs: readonly Job[] = [];
-  /** Jobs that ran when the server crashed, and could be repeated. */
+  /** Jobs that a crash of the server ended, and that can be repeated. */
   private lost: readonly Job[] = [];
   private looking: NodeJS.Timeout | undefined;
   private readonly more: MoreEntries[] = [];
@@ -137,7 +137,7 @@ export class Status {
     this.draw();
   }
 
-  /** Asks for the running jobs, repeatedly while there are any. */
+  /** Asks for the running jobs, again and again while there are any. */
   private async look(client: Client): Promise<void> {
     clearTimeout(this.looking);
     const had = this.jobs.length > 0;

@@ -1,11 +1,11 @@
 /**
- * Questions before the tools for agents run, and their answer to unsaved text, which is English because a model reads it.
- * Only the words of the questions depend on VS Code.
+ * Texts of the tools for agents: the questions to the user, and the answers to the agent. The answers are English,
+ * because a model reads them. Uses VS Code only to translate the questions.
  */
 
 import { l10n } from "vscode";
 
-/** The input of an agent, which may not fit the schema. */
+/** An agent's input, which may violate the schema. */
 export interface ToolInput {
   readonly path?: unknown;
   readonly name?: unknown;
@@ -17,7 +17,7 @@ type Ask = (what: string) => string;
 const LONGEST = 120;
 const VERDICT = l10n.t("the verdict and the failing examples with their expected and actual output");
 
-/** The name of each tool, its question, and the data that the chat's model then sees. */
+/** For each tool, its name, the question to the user, and the data that the chat's model sees afterwards. */
 const TOOL_TEXTS = {
   check_examples: [l10n.t("check examples"), (what) => l10n.t("Run the examples of {0}?", what), VERDICT],
   verify_candidate: [l10n.t("verify candidate"), (what) => l10n.t("Run the examples of {0} on the agent's version?", what), VERDICT],
@@ -59,19 +59,19 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** An agent's text as a person may read it: short, on one line, and without invisible characters. */
+/** An agent's text, made safe to show to a person: short, on one line, and without invisible characters. */
 function visible(value: unknown): string {
   const escaped = textOf(value).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
   return escaped.length > LONGEST ? `${escaped.slice(0, LONGEST)}…` : escaped;
 }
 
-/** The result for a path that may be in several workspace folders. */
+/** The answer to a path that several workspace folders may have. */
 export function severalFolders(folders: readonly string[]): { verdict: string; next: string } {
   const named = folders.join(", ");
   return { verdict: "not_run", next: `The path may be in several folders, so nothing ran: call the tool again with an absolute path below one of ${named}.` };
 }
 
-/** The result for a file with unsaved changes. The tools work on the files on disk. */
+/** The answer for a file with unsaved changes, which the tools cannot see. */
 export function unsaved(path: string): { verdict: string; next: string } {
   const [what, save] = path === "" ? ["A Python file", "all files"] : [`'${path}'`, "it"];
   return { verdict: "not_run", next: `${what} has unsaved changes, so nothing ran: save ${save}, then call the tool again.` };

@@ -57,7 +57,7 @@ class AgentProcesses {
     private readonly output: LogOutputChannel,
   ) {}
 
-  /** The process for a folder. A process that crashed, or has another program or other settings, is replaced. */
+  /** The process for a folder. Replaces a process that has crashed or has outdated settings. */
   async find({ uri }: WorkspaceFolder): Promise<AgentProcess> {
     const program = await this.server.program("mcp", uri);
     if (program === undefined) throw new Error("AdaCoder's server is not installed: ask the user to run 'AdaCoder: Install Server'.");

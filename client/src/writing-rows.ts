@@ -19,12 +19,12 @@ export interface Writing {
 
 const GAP = 4;
 const LONGEST = 100;
-/** A space that is not collapsed. */
+/** A space that VS Code does not collapse. */
 const SPACE = "\u00a0";
 
 /**
- * A text for each line of the function, and the number of columns before it. The first text is the state of the job. The
- * others are the last lines that the model wrote.
+ * A text for each line of the function, with its column. The first text is the state of the job, and the others are the
+ * last lines that the model wrote.
  */
 export function rows(
   lines: readonly string[],

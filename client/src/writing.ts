@@ -1,4 +1,4 @@
-/** Shows a model's reply next to the function while it grows. The text of the document stays as it is. */
+/** Shows a model's growing reply next to the function. The document does not change. */
 
 import { Position, Range, ThemeColor, commands, window, workspace, type DecorationOptions, type TextEditor } from "vscode";
 
@@ -10,11 +10,11 @@ const WRITING = "adacoder/writing";
 const SETTING = "adacoder.showWriting";
 const IS_SHOWN = "adacoder.isWriting";
 
-/** The growing replies for the jobs of one server. A reply is hidden as soon as the user types into the file, or presses Escape. */
+/** The growing replies of one server's jobs. Typing in the file or pressing Escape hides a reply. */
 export class LiveReplies {
   private readonly shown = new Map<string, Writing>();
   private readonly hidden = new Set<string>();
-  /** The last value of the context key. */
+  /** The value to which the context key was set last. */
   private isShown = false;
   private readonly known = new WeakSet<Client>();
   private readonly style = window.createTextEditorDecorationType({
@@ -61,7 +61,7 @@ export class LiveReplies {
     this.draw();
   }
 
-  /** The server is gone, and reports the ends of its jobs no more. */
+  /** Forgets the jobs of a server that is gone, because it will not report their ends. */
   private forget(): void {
     this.shown.clear();
     this.hidden.clear();

@@ -1,4 +1,4 @@
-"""A server for the scripts in these reports, which prints all that it sends."""
+"""A language server for the scripts in this folder. It prints everything that it sends."""
 
 import io
 import json

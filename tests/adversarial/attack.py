@@ -1,4 +1,4 @@
-"""Define an attack: the hostile code, how it may end, the harm that it does without isolation, and its benign twin."""
+"""Define an attack: hostile code, the ways in which it may end, its harm without isolation, and a benign twin."""
 
 from __future__ import annotations
 
@@ -10,51 +10,53 @@ from typing import Literal, TypeAlias
 from adacoder.domain import FailureKind
 
 Ending: TypeAlias = FailureKind | Literal["passed", "refused"]
-"""The kind of the verdict's failure, or that it passed, or that the evaluator refused to run (SandboxError)."""
+"""The kind of the verdict's failure, `passed`, or `refused` if the evaluator raised SandboxError."""
 
 ONE_EXAMPLE = ">>> f(1)\n2"
 
 
 class Harm(StrEnum):
-    """The harm that an attack aims at. The scene shows whether it happened, inside and outside an evaluator."""
+    """The harm that an attack intends. The scene detects it, inside and outside an evaluator."""
 
     PASSED = "passed"
-    """It was reported as passed, although it forged the verdict or did something that no candidate may do."""
+    """The attack was reported as passed, although it forged the verdict or did something forbidden."""
     HUNG = "hung"
-    """There is no verdict at the end of the time limit."""
+    """The evaluation has no verdict within the time limit."""
     SERVER_ENDED = "server ended"
     """The evaluator was killed, stopped or broken."""
     BYSTANDER_HIT = "bystander hit"
     """Another process was killed, stopped or given other limits."""
     PROCESS_LEFT = "process left"
-    """A process of the attack still runs after its evaluation."""
+    """A process of the attack still runs after the evaluation."""
     VICTIM_CHANGED = "victim changed"
-    """The attack changed, added or removed a file, folder or shared memory outside its own."""
+    """A file, folder or shared memory that is not the attack's own was changed, added or removed."""
     SECRET_TOLD = "secret told"
-    """The evaluation reports a secret."""
+    """The evaluation's report contains a secret."""
     REACHED = "reached"
-    """The attack sent something to a port, a socket or the user's terminal."""
+    """The attack reached a port, a socket or the user's terminal."""
     EXHAUSTED = "exhausted"
     """The evaluator holds far more memory than before."""
     POISONED = "poisoned"
-    """The next evaluation differs from one without the attack."""
+    """The next evaluation behaves in another way than without the attack."""
     LITTERED = "littered"
-    """Temporary files are left at the end."""
+    """Temporary files stay at the end."""
 
 
 class Harness(StrEnum):
-    """The evaluator that must show the harm: AdaCoder's own without isolation, or one as many people use."""
+    """The evaluator in which the attack must do its harm: AdaCoder's without isolation, or a simple one as others
+    use it.
+    """
 
     UNCONFINED = "unconfined"
-    """AdaCoder's Host at the level `none`."""
+    """AdaCoder's Host at level `none`."""
     SCRIPT = "script"
-    """A new process that ends in an `assert`. Its exit status is the verdict. It has the usual soft limits."""
+    """A new process that ends in an `assert`. Its exit code is the verdict. It has the usual soft limits."""
     REPORT = "report"
-    """A new process that runs doctest and prints its verdict as JSON. The verdict is believed."""
+    """A new process that runs doctest and prints a verdict as JSON. The evaluator believes it."""
     ANSWERS = "answers"
-    """A new process that sends the output through a pipe. The first output is compared and counts."""
+    """A new process that sends outputs through a pipe. The first output counts."""
     IN_PROCESS = "in process"
-    """`exec` and `==` in the evaluating process itself. The verdict is a list in its frame."""
+    """`exec` and `==` in the evaluator's process. An attack can reach the verdict through the stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +65,34 @@ class Attack:
 
     name: str
     body: str
-    """The body of `f`. It can use the names that `Scene.constants` defines."""
+    """Body of `f`. It can use the names in `Scene.constants`."""
     ends: tuple[Ending, ...]
-    """How the evaluation may end with isolation."""
+    """The ends that the evaluation may have with isolation."""
     harm: Harm
-    """The harm that it does without isolation."""
+    """The harm without isolation."""
     harness: Harness = Harness.UNCONFINED
-    """The evaluator that runs it without isolation."""
+    """The evaluator without isolation."""
     twin: str = "return x + 1"
-    """The body of a benign `f` that does something similar and passes."""
+    """Body of a benign `f` that does something similar and passes."""
     top: str = ""
-    """The module's text above `f`."""
+    """Text of the module above `f`."""
     bottom: str = ""
-    """The module's text below `f`."""
+    """Text of the module below `f`."""
     examples: str = ONE_EXAMPLE
     """The docstring of `f`."""
     aftermath: str = "return x + 1"
-    """The body of the `f` that is evaluated next. It passes if the attack did it no harm."""
+    """Body of the next `f`. It passes if the attack had no effect on it."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Python files of the project, by their path in it. They can also use the scene's constants."""
+    """Python files of the project, by relative path. They can use the scene's constants."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Files of the virtual environment that evaluates it, by their path in it. `packages/…` means its `site-packages`,
-    and `library/…` the standard library of its installation.
+    """Files of the virtual environment, by path. `packages/…` means `site-packages`, and `library/…` the standard
+    library.
     """
     timeout: float = 10.0
     """Time limit of the evaluation in seconds."""
     knows_want: bool = False
-    """True if it passes because it knows the expected output. An honest doctest run then accepts it too."""
+    """True if the attack passes by knowing the expected output. Doctest would accept it as well."""
     unshown: str = ""
-    """Why its harm cannot be shown here. Such an attack does not count."""
+    """The reason why the harm cannot be shown on this machine. Such an attack does not count."""
     machine: str = ""
-    """The machine whose instructions it contains, as in `platform.machine`."""
+    """The machine for whose processor the attack is written, as in `platform.machine`."""

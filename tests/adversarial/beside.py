@@ -1,4 +1,4 @@
-"""Run several evaluations at a time in one workspace, and test what each can find of the others."""
+"""Run several evaluations at a time in a workspace, and show what each can find of the others."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ UP = ("..", "../..", "/proc/self/cwd/..", "/proc/self/cwd/../..")
 BELOW = tuple(f"{up}/{number}" for up in UP for number in range(40))
 PLACES = {
     Level.FULL: str([*UP, *BELOW, "/tmp", "/", "/dev", "/dev/shm", "/etc", "/home", *map("/tmp/{}".format, range(40))]),
-    Level.LSM: str([*UP, *BELOW]),  # all others belong to the machine
+    Level.LSM: str([*UP, *BELOW]),  # evaluations share only these places; the machine owns all others
     Level.NONE: str(["../..", *map("../../{}".format, range(40))]),
 }
-"""Python code that lists the places where an evaluation may find things that it shares with others."""
+"""Python code for the list of places in which an evaluation may find something of other evaluations."""
 
 
 class Neighbours:
@@ -125,7 +125,7 @@ class Neighbours:
         return await self.host.evaluate(what, examples(text), timeout=timeout)
 
     async def told(self, body: str, timeout: float = 20.0) -> str:  # noqa: ASYNC109  # the evaluation's own
-        """Return the output of `f(1)`, whatever output was expected."""
+        """Return the actual output of `f(1)`."""
         verdict = await self.evaluate(body, timeout)
         assert verdict.failure is not None
         assert verdict.failure.kind is FailureKind.WRONG_OUTPUT, verdict.failure.message

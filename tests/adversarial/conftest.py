@@ -8,7 +8,7 @@ from support.levels import LEVELS
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests first. At the end, the other processes would wait for them."""
+    """Run the longest tests first, so that no process waits for them at the end."""
     items.sort(key=lambda item: item.path.stem != "test_soak")
 
 

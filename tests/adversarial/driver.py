@@ -1,8 +1,8 @@
-"""The first process of the disposable sandbox. It runs an attack on a harness, and reports the harm.
+"""Run an attack in a harness, and report its harm. This is the first process of the disposable sandbox.
 
     driver.py ATTACK HARNESS
 
-prints a JSON list of harms. It is process 1 of its namespace, so it survives every attack.
+It prints a JSON list of harms. As process 1 of its namespace, it survives every attack.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from adversarial.attack import Attack
 
 _PATIENCE = 20.0
-"""Seconds within which an expected event must happen."""
+"""Seconds to wait for an expected event."""
 _TOO_LONG = 0.6
-"""Seconds that no benign twin takes."""
+"""Seconds that a benign twin never needs."""
 _DYING = 0.2
-"""Seconds within which killed processes disappear."""
+"""Seconds in which killed processes disappear."""
 _MUCH_MEMORY = 90 << 10
-"""Kilobytes of memory that no harness needs."""
+"""Memory in kilobytes that no harness needs."""
 
 
 @dataclass(slots=True)
 class Server:
-    """The evaluating process, on a terminal as a person would start it."""
+    """The evaluator's process, on a terminal as if a person had started it."""
 
     pid: int
     terminal: int
     results: Path
     status: int | None = None
-    """Wait status after it ended or stopped, as in waitpid(2); 0 before."""
+    """Wait status of the ended or stopped process, as in waitpid(2); 0 before."""
 
     def told(self) -> list[Result]:
         if not self.results.exists():
@@ -56,7 +56,7 @@ class Server:
         return [Result(**found) for found in json.loads(self.results.read_text(encoding="utf-8"))]
 
     def watch(self, seconds: float) -> bool:
-        """Wait until it ended or stopped. Return whether it did in time."""
+        """Wait until the process has ended or stopped. Return False if it does not in time."""
         end = time.monotonic() + seconds
         while self.status is None and time.monotonic() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
@@ -66,7 +66,7 @@ class Server:
 
     @property
     def typed(self) -> bool:
-        """Return whether the terminal's input contains something that nobody typed."""
+        """Return True if an attack has put text into the terminal's input."""
         return any(fcntl.ioctl(self.terminal, termios.FIONREAD, bytes(4)))
 
 
@@ -90,9 +90,8 @@ def start(attack: Attack, place: Scene) -> Server:
 
 
 def serve(plan: Plan, place: Scene, terminal: int) -> None:
-    """Run as the server."""
     os.setsid()
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # otherwise its terminal would end the processes that still run
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # otherwise closing the terminal would end the remaining processes
     os.dup2(terminal, 0)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -103,7 +102,7 @@ def serve(plan: Plan, place: Scene, terminal: int) -> None:
 
 
 def harms(attack: Attack, server: Server, place: Scene) -> set[Harm]:
-    """Run the attack, and find the harm that it did."""
+    """Run the attack, and return its harm."""
     found = set()
     while not server.told():
         assert not server.watch(0.01) or server.told(), "the benign twin breaks the harness"
@@ -156,7 +155,7 @@ def main(name: str, harness: str) -> None:
 
 
 def name_server() -> socket.socket:
-    """Address at which this sandbox asks for names. It never answers."""
+    """Address of this sandbox's name server, which never answers."""
     Path("/etc/resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n", encoding="utf-8")
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     server.bind(("127.0.0.1", 53))

@@ -1,10 +1,10 @@
-"""Measure whether the work of each public reader of outside text grows faster than the text, with texts of many shapes.
+"""Measure whether the work of a public reader grows faster than its text, with texts of many shapes.
 
-It measures the processor time of its own thread, and only the ratio between a text and one twice as long. So a slow or
-busy machine does not matter. As a program it prints what grows too fast:
+A reader reads a text and one twice as long. Only the ratio of the processor times counts, so a slow or busy machine
+does not matter. As a program, it prints each combination whose work grows too fast:
 
-    growth.py [READER]…     all shapes with all or the named readers; this takes long
-    growth.py --some READER…    an eighth of the shapes with each, and so all shapes with all readers together
+    growth.py [READER]…         all shapes with all or the named readers; this takes long
+    growth.py --some READER…    an eighth of the shapes with each reader; all readers together get all shapes
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ HEADER = 'def f(x: int) -> int:\n    """Give the double.\n\n    >>> f(1)\n    2\
 MODULE = f"import os\n\n\n{HEADER}    pass\n"
 PATH, FOLDER = Path("/nowhere/m.py"), Path("/nowhere")
 _GIVEN_UP = (AdaCoderError, ValueError, RecursionError)
-"""Errors of readers for texts that they cannot read."""
+"""Errors of readers that cannot read a text."""
 
 
 def _target(text: str = MODULE) -> Target:
@@ -75,12 +75,12 @@ def _target(text: str = MODULE) -> Target:
 
 
 def _docstring(shape: str) -> str:
-    """Return a module whose target's docstring contains a shape."""
+    """Return a module whose target has the shape in its docstring."""
     return f'def f(x: int) -> int:\n    """Give the double.\n\n{shape}\n    """\n    pass\n'
 
 
 def _stream(target: Target, text: str) -> None:
-    """Read a reply while it arrives, word by word."""
+    """Read a reply word by word, as it arrives."""
     complete = completion(target)
     for end in range(0, len(text), 16):
         complete(text[:end])
@@ -154,7 +154,7 @@ def _project(text: str) -> None:
 
 
 def _near(text: str) -> None:
-    """Read a file beside the target's that contains the text."""
+    """Read a file with the text, next to the target's file."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "near.py").write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
         target = locate(MODULE, Path(folder, "m.py"), Path(folder), qualname="f")
@@ -249,29 +249,27 @@ READERS: Mapping[str, Reader] = {
     "same order": lambda text: same_but_for_order(text, f"{text}{{}}"),
     "settings": _project,
 }
-"""Every public reader of outside text."""
+"""Every public reader of foreign text."""
 
 
 SIZE = 4_000
-"""Length of the longer text in characters. It is long enough to show quadratic growth, and short enough to try
-everything.
-"""
+"""Length of the longer text in characters: long enough to show quadratic growth, short enough for all combinations."""
 TELLING_SECONDS = 0.03
-"""Seconds that a text must take. Only then can its growth be told from work that happens once."""
+"""Minimum time for a text. A shorter time may be mostly work that happens once."""
 MOST_GROWTH = 3.0
-"""Ratio of times, for twice the text, that still counts as linear."""
+"""Maximum ratio of times that counts as linear, for twice the text."""
 _TRIES = 3
 
 
 def grows(reader: Reader, shape: Callable[[int], str]) -> float | None:
-    """Return how much longer `reader` takes for a text of `shape` that is twice as long, if that is too much.
+    """Return how many times longer `reader` needs for a text of `shape` that is twice as long, if this is too much.
 
-    A short time is enough proof, because quadratic work on such a text takes long.
+    If the text is read quickly, it is not measured again, because quadratic work would take long.
     """
     took = _seconds(reader, shape(SIZE))
     if took < TELLING_SECONDS or took < 2.2 * _seconds(reader, shape(SIZE // 2)):
         return None
-    # A real effect shows again a moment later; chance does not.
+    # a real effect repeats, a random one does not
     growth = float("inf")
     for size in (SIZE, 2 * SIZE) * 2:
         growth = min(growth, _growth(reader, shape(size // 2), shape(size)))
@@ -296,12 +294,12 @@ _PARTS = 8
 
 
 def some_shapes(name: str) -> list[str]:
-    """Return the shapes to try with a reader when there is no time for all of them."""
+    """Return the shapes for a reader if there is no time for all of them."""
     return list(SHAPES)[list(READERS).index(name) % _PARTS :: _PARTS]
 
 
 def main(arguments: list[str]) -> bool:
-    """Print each reader and shape before it is tried, and its growth if that is too much.
+    """Print each reader and shape before it is measured, and its growth if this is too much.
 
     Return True if nothing grows too much.
     """

@@ -1,6 +1,5 @@
-"""The evaluators in the disposable sandbox, where attacks must succeed.
-
-The first one is AdaCoder's without isolation. The others are typical evaluators.
+"""The evaluators in the disposable sandbox, where attacks must succeed: AdaCoder's without isolation, and simple
+ones.
 """
 
 from __future__ import annotations
@@ -25,30 +24,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The report of a harness on one evaluation."""
+    """A harness's report on an evaluation."""
 
     passed: bool
     told: str
-    """All reported text besides the verdict."""
+    """All reported text except the verdict."""
     memory: int = 0
-    """Peak memory of the harness's own process in kilobytes."""
+    """Peak memory of the harness's process in kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The modules to evaluate, in this order."""
+    """The modules to evaluate, in order."""
 
     harness: Harness
     workspace: str
     programs: list[tuple[str, str]]
-    """Each module with the interpreter that must run it."""
+    """The modules, each with the interpreter that must run it."""
     timeout: float
     results: Path
-    """File for a JSON list of results. It is written after each new result."""
+    """File for a JSON list of results, written after each result."""
 
 
 _SOFT_LIMIT = 128
-"""Soft limit of open files of a script, as usual harnesses set it."""
+"""Soft limit of a script for open files, as in usual harnesses."""
 
 _REPORTER = """
 import doctest, importlib, json, sys
@@ -86,7 +85,7 @@ async def _results(plan: Plan) -> AsyncIterator[Result]:
         for python, text in plan.programs:
             yield _NAIVE[plan.harness](python, text)
         return
-    from support.evaluating import workspace  # the other harnesses start faster without it
+    from support.evaluating import workspace  # other harnesses start faster without this import
 
     async with workspace(Path(plan.workspace), Level.NONE, best=Level.NONE) as opened:
         for _, text in plan.programs:

@@ -1,4 +1,4 @@
-"""Run attacks in the isolated evaluator, and assert that they did no harm."""
+"""Run attacks in the isolated evaluator, and check that they did no harm."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _SET_CHILD_SUBREAPER = 36
 
 @contextmanager
 def _place(root: Path, level: Level) -> Iterator[Scene]:
-    """Set a scene. At the end, assert that no harm was done to it, and that no process of it still runs."""
-    # Without a PID namespace, a breach must be reported but must do no harm. The kernel checks the right to send signal
-    # 0 like the right to kill.
+    """Set a scene. At the end, check that nothing in it was harmed, and that no process of it runs."""
+    # Without a PID namespace, an attack could kill processes of the machine. So its signal is 0, which the kernel
+    # permits or denies in the same way.
     fatal = signal.SIGKILL if level is Level.FULL else 0
     secret = token_hex(8)
     descriptors = _descriptors()
@@ -41,7 +41,7 @@ def _place(root: Path, level: Level) -> Iterator[Scene]:
         patch.setenv("HOME", str(place.home))
         patch.setattr("tempfile.tempdir", str(place.temporary))
         yield place
-        assert place.harms() <= {Harm.VICTIM_CHANGED}  # the scene may have got further files since
+        assert place.harms() <= {Harm.VICTIM_CHANGED}  # a test may have added files to the scene
         assert not place.is_marked
         assert _descendants() == {place.bystander.pid}
     assert _descriptors() == descriptors
@@ -49,14 +49,14 @@ def _place(root: Path, level: Level) -> Iterator[Scene]:
 
 @asynccontextmanager
 async def set_up(root: Path, level: Level) -> AsyncIterator[tuple[Scene, Workspace]]:
-    """Set a scene in the folder `root`, whose path must be short. Open an evaluator at `level` for its workspace."""
+    """Set a scene in the folder `root`, whose path must be short. Open an evaluator at `level` for it."""
     with _place(root, level) as place:
         async with workspace(place.workspace, level, best=level) as opened:
             yield place, opened
 
 
 async def let_loose(attack: Attack, place: Scene, opened: Workspace) -> tuple[Ending, str]:
-    """The attack's end, and everything that was reported about it."""
+    """Run an attack. Return its end, and everything that was reported about it."""
     try:
         verdict = await opened.evaluate(place.module(attack.body, attack), timeout=attack.timeout)
     except SandboxError as error:
@@ -67,7 +67,7 @@ async def let_loose(attack: Attack, place: Scene, opened: Workspace) -> tuple[En
 
 
 async def assert_it_came_to_nothing(attack: Attack, ending: Ending, told: str, place: Scene, opened: Workspace) -> None:
-    """Assert that it ended in this way, that `told` is its complete report, and that the next evaluations pass."""
+    """Check the end and the report `told` of an attack, and that the next evaluations pass."""
     assert ending in attack.ends, told
     assert place.secret not in told
     await until(lambda: not place.is_marked)
@@ -79,7 +79,7 @@ async def assert_it_came_to_nothing(attack: Attack, ending: Ending, told: str, p
 
 @contextmanager
 def _adopting_orphans() -> Iterator[None]:
-    """Make every descendant of a test a descendant of this process, in any session or group."""
+    """Adopt all orphaned descendants of a test, whatever their session or group."""
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1)
     yield

@@ -1,4 +1,4 @@
-"""The disposable sandbox, in which attacks run without any other isolation."""
+"""Run attacks in a disposable sandbox, without any other isolation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/
 
 
 async def let_loose(attack: Attack, harness: Harness) -> set[Harm]:
-    """Return the harm that the attack does to its evaluator and to everything in the sandbox."""
+    """Return the harm that an attack does to its evaluator and to everything else in the sandbox."""
     process = await asyncio.create_subprocess_exec(
         *_command(),
         *(sys.executable, str(_DRIVER), attack.name, harness),
@@ -48,7 +48,7 @@ async def let_loose(attack: Attack, harness: Harness) -> set[Harm]:
 
 def _command() -> Iterator[str]:
     yield from ("bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1")
-    yield from ("--uid", "0", "--gid", "0", "--cap-add", "ALL")  # always in its own namespaces
+    yield from ("--uid", "0", "--gid", "0", "--cap-add", "ALL")  # the sandbox has its own namespaces
     yield from ("--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "PYTHONDONTWRITEBYTECODE", "1")
     yield from ("--setenv", TOKEN, token_hex(8))
     own = [place for place in sys.path if not Path(place).is_relative_to(sys.base_prefix)]

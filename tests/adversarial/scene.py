@@ -1,9 +1,7 @@
 """The scene of an attack: a workspace, possible victims, secrets, servers and another process.
 
-It reports the harm done to them.
-
-A test sets the same scene twice. In the test process an isolated attack must do no harm. Inside the disposable sandbox
-the same attack must do its harm.
+The scene reports the harm to them. Every test sets it twice: in the test's process, where an isolated attack must do no
+harm, and inside the disposable sandbox, where the same attack must do its harm.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
     from adversarial.attack import Attack
 
 TOKEN = "ADACODER_TEST_TOKEN"
-"""The environment variable that contains the secret."""
+"""Environment variable with the secret."""
 
 _SECRET_FILES = (
     "home/.ssh/id_rsa",
@@ -110,7 +108,7 @@ _NEW_SYSCALLS = {
     "setxattrat": 463,
     "file_setattr": 469,
 }
-"""Numbers of system calls. Since 2019 a system call has the same number on all machines."""
+"""Numbers of new system calls, which are the same on all machines."""
 
 _MARKED = """
 import mmap
@@ -146,7 +144,7 @@ def daemon(work=lambda: time.sleep(999)):
 _FS_IOC_GETFLAGS = 0x80086601
 _RMID = 0
 _MUCH_MEMORY = 100 << 10
-"""Largest growth of an evaluator's memory in kilobytes."""
+"""Maximum growth of an evaluator's memory in kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,18 +154,20 @@ class Scene:
     root: Path
     secret: str
     signal: int
-    """The signal that attacks send to every process: one that kills, or 0 where no namespace protects the machine."""
+    """Signal that attacks send to every process: a deadly one, or 0 if no namespace protects the machine."""
     bystander: subprocess.Popen[bytes]
     listeners: tuple[socket.socket, ...]
-    """TCP; UDP; Unix sockets outside the project, inside it, and in no folder; one in the project for datagrams."""
+    """A TCP and a UDP socket; Unix sockets outside the project, inside it, and without a path; a datagram socket in
+    the project.
+    """
     segment: int
     """Id of a System V shared memory segment."""
     mark: int
-    """Descriptor of the file that every module of the scene keeps open."""
+    """Descriptor of the file that every module of the scene opens."""
     files: dict[str, object]
-    """The state of all files at the start."""
+    """State of all files at the start."""
     standing: object
-    """The state of the other process at the start."""
+    """State of the other process at the start."""
     memory: int
     """Peak memory of this process in kilobytes at the start."""
 
@@ -181,22 +181,22 @@ class Scene:
 
     @property
     def temporary(self) -> Path:
-        """The folder for the evaluator's temporary files."""
+        """Folder for the evaluator's temporary files."""
         return self.root / "tmp"
 
     @property
     def python(self) -> Path:
-        """The interpreter of the environment that `furnish` made."""
+        """Interpreter of the environment that `furnish` makes."""
         return self.root / "venv/bin/python"
 
     @property
     def shared_file(self) -> Path:
-        """The file of the POSIX shared memory."""
+        """File of the POSIX shared memory."""
         return _shared_file(self.secret)
 
     @property
     def constants(self) -> str:
-        """Python code that defines the constants of the scene for attacks."""
+        """Python code that defines the scene's constants for attacks."""
         tcp, udp, outside, inside, abstract, datagrams = self.listeners
         names = {
             "WORKSPACE": str(self.workspace),
@@ -222,14 +222,14 @@ class Scene:
         return "".join(f"{name} = {value!r}\n" for name, value in names.items())
 
     def module(self, body: str, attack: Attack | None = None) -> str:
-        """Return a module with a function `f` of this body, and with the attack's other text if there is one."""
+        """Return a module with a function `f` of this body, and the attack's text around it."""
         top, bottom, examples = (attack.top, attack.bottom, attack.examples) if attack else ("", "", ">>> f(1)\n2")
         lines = indent(f'"""\n{dedent(examples).strip()}\n"""\n{dedent(body).strip()}', "    ")
         head = f"{self.constants}{_TOOLS}{_MARKED}\n{dedent(top).strip()}"
         return f"{head}\n\ndef f(x):\n{lines}\n\n{dedent(bottom).strip()}\n"
 
     def furnish(self, attack: Attack) -> Scene:
-        """Add the attack's files and environment to the scene. Return it."""
+        """Add an attack's files and environment to the scene. Return the scene."""
         for name, text in attack.files.items():
             path = self.workspace / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,7 +240,7 @@ class Scene:
         return replace(self, files=files, memory=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
     def _make_environment(self, files: Mapping[str, str]) -> None:
-        """Make a virtual environment of this process's interpreter, and put `files` in it."""
+        """Make a virtual environment based on this interpreter, and add `files` to it."""
         folder = self.root / "venv"
         base = BASE_PYTHON
         library = f"lib/python{sysconfig.get_python_version()}"
@@ -263,14 +263,14 @@ class Scene:
 
     def _with_constants(self, path: Path, text: str) -> str:
         match path.suffix:
-            case ".pth":  # one line
+            case ".pth":  # a `.pth` file needs a single line
                 return f"import os; {'; '.join(self.constants.splitlines())}; {text}\n"
             case ".py":
                 return f"{self.constants}\n{dedent(text).strip()}\n"
         return f"#!/bin/sh\nVICTIM='{self.workspace}/victim.txt'\n{dedent(text).strip()}\n"
 
     def harms(self) -> set[Harm]:
-        """Return the harm to the scene so far that can be seen from here."""
+        """Return the harm to the scene that is visible from here."""
         found = set()
         if _state(self.root, self.shared_file) != self.files or _segment_byte(self.segment):
             found.add(Harm.VICTIM_CHANGED)
@@ -286,7 +286,7 @@ class Scene:
 
     @property
     def is_marked(self) -> bool:
-        """Return whether a process that runs a module of this scene still has the mark open.
+        """Return True if a process with a module of this scene has the mark open.
 
         The kernel grants a lease for writing only if nobody else has the file open, in any namespace.
         """
@@ -353,7 +353,7 @@ def _make_files(root: Path, secret: str, cleanup: ExitStack) -> None:
 
 
 def _bystander(root: Path, secret: str) -> subprocess.Popen[bytes]:
-    """Start a process of the same user with the secret in its environment, and open as its standard input."""
+    """Start a process of the same user. Its environment and its standard input have the secret."""
     with (root / "outside/secret.txt").open("rb") as stdin:
         return subprocess.Popen(
             ["sleep", "3600"], env={**os.environ, TOKEN: secret}, stdin=stdin, cwd=root / "home", start_new_session=True
@@ -381,7 +381,7 @@ def _listeners(root: Path, secret: str) -> Iterator[socket.socket]:
 
 
 def _state(root: Path, *others: Path) -> dict[str, object]:
-    """Return everything that can change in the files under `root`, except temporary ones."""
+    """Return the state of the files below `root`, except temporary ones."""
     found: dict[str, object] = {}
     folders = [folder for folder in root.iterdir() if folder.name != "tmp"]
     for path in sorted([*folders, *(path for folder in folders for path in folder.rglob("*")), *others]):
@@ -397,7 +397,7 @@ def _state(root: Path, *others: Path) -> dict[str, object]:
 
 
 def _attributes(path: Path) -> int:
-    """Return the attributes that chattr(1) sets; 0 if the file system does not support them."""
+    """Return a file's attributes as set by chattr(1); 0 if the file system has none."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return int(struct.unpack("l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(8)))[0])

@@ -1,4 +1,4 @@
-"""Growing texts in all shapes that may slow a reader."""
+"""Texts of growing length, in all shapes that may slow a reader down."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _of(unit: str) -> Callable[[int], str]:
 
 
 def _then(opening: str, filler: str, size: int) -> str:
-    """Return a start, a long repetition, and an unexpected end."""
+    """Return a beginning, a long repetition, and an unexpected end."""
     return f"{opening}{filler * (size // len(filler))}!"
 
 
@@ -25,7 +25,7 @@ def _numbered(unit: str) -> Callable[[int], str]:
 
 
 def _stairs(line: str) -> Callable[[int], str]:
-    """Return lines that are each indented by one more column."""
+    """Return lines, each indented by one more column than the one above."""
 
     def shape(size: int) -> str:
         count = int((2 * size) ** 0.5)
@@ -394,4 +394,4 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
         }.items()
     },
 }
-"""Growing texts. They contain most of the shapes that may slow a reader."""
+"""Texts of growing length, by name."""

@@ -1,8 +1,8 @@
-"""Run many evaluations, every tenth of them hostile, and print as JSON what has grown.
+"""Run many evaluations, a tenth of them hostile, and print as JSON what has grown.
 
-soak.py FOLDER LEVEL EVALUATIONS LEAKED
+    soak.py FOLDER LEVEL EVALUATIONS LEAKED
 
-With LEAKED bytes lost on purpose in each evaluation, the measure itself is tried.
+Each evaluation loses LEAKED bytes on purpose, to check that the measurement finds a leak.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ HOSTILE = [
 ]
 WARM_UP = 300
 PARTS = 5
-"""A leak shows in most of them. A table that is enlarged once shows in one."""
+"""The run is divided into this many parts. A leak shows in most of them, but a table that grows once shows in one."""
 SETTLING_SECONDS = 1.0
-"""Wait until the last killed process is gone."""
+"""Seconds to wait for the end of the last killed process."""
 
 
 async def main(folder: Path, best: Level, evaluations: int, leaked: int) -> None:
@@ -91,7 +91,7 @@ def state(project: Path, temporary: Path) -> dict[str, int]:
 
 
 def allocated() -> int:
-    """Return the bytes that this process has allocated with `malloc`: everything but Python's small blocks."""
+    """Return the bytes that this process has from `malloc`. Python's small blocks are not among them."""
     library = ctypes.CDLL(None)
     library.mallinfo2.restype = MallocInfo
     found = library.mallinfo2()

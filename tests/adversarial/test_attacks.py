@@ -1,4 +1,4 @@
-"""No attack passes, does harm, leaves a process behind or affects the next evaluation. Each benign twin passes.
+"""No attack passes, does harm, leaves a process or affects the next evaluation. Each benign twin passes.
 
 `test_harm.py` shows that the same attacks do harm without isolation.
 """
@@ -33,7 +33,7 @@ _ALONE = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Scene, Workspace]]:
-    """A scene and an evaluator for many attacks, one after the other."""
+    """A scene and an evaluator that many attacks use in turn."""
     async with set_up(tmp_path_factory.mktemp("scene"), level) as both:
         yield both
 

@@ -1,4 +1,4 @@
-"""An evaluation that waits for a processor is not reported as slow."""
+"""An evaluation that waits for a processor is not reported as timed out."""
 
 from __future__ import annotations
 

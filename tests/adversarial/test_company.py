@@ -1,7 +1,6 @@
-"""Hostile modules of the project, packages and interpreters do no harm either, whatever code runs with them.
+"""Hostile modules, packages and interpreters do no harm, whatever code runs with them.
 
-These tests are like `test_attacks.py`, but each attack has an evaluator of its own, because it is there before the
-candidate.
+These tests are like `test_attacks.py`, but each attack is present before the candidate, so it gets its own evaluator.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.isolation
 
 _BOOT_SECONDS = 3.0
-"""Seconds until an interpreter that does not start is given up."""
+"""Seconds after which an interpreter that does not start is given up."""
 
 
 @pytest.mark.parametrize("attack", [attack for attack in ATTACKS if attack.files], ids=lambda attack: attack.name)
@@ -34,7 +33,7 @@ async def test_a_hostile_module_comes_to_nothing(
 ) -> None:
     async with set_up(tmp_path_factory.mktemp("scene"), level) as (bare, opened):
         place = bare.furnish(attack)
-        for _ in range(3):  # it may find its own files in a warm interpreter
+        for _ in range(3):  # a warm interpreter may contain the attack's files
             ending, told = await let_loose(attack, place, opened)
         await assert_it_came_to_nothing(attack, ending, told, place, opened)
 
@@ -52,7 +51,7 @@ async def test_a_hostile_environment_comes_to_nothing(
 
 
 async def _let_loose_in_environment(attack: Attack, place: Scene, level: Level) -> tuple[Ending, str]:
-    """Like `let_loose`, with the interpreter of the attack's own environment."""
+    """Run the attack with the interpreter of its own environment."""
     try:
         interpreter = find(place.python, place.workspace, place.workspace)
     except SandboxError as error:

@@ -1,4 +1,4 @@
-"""A project's `conftest.py` runs only in isolation, whatever it is needed for."""
+"""A project's `conftest.py` runs only in isolation, whatever needs it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_it_cannot_write_outside(use: str, desk: Desk, tmp_path_factory: pytest.
 
 
 def test_a_name_of_a_fixture_cannot_prove_a_function(desk: Desk) -> None:
-    """The examples then run something else, which the observer sees."""
+    """The fixture's name replaces the function in the examples, which the observer notices."""
     conftest = "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef names(doctest_namespace):\n    "
     desk.write(conftest + "doctest_namespace['f'] = lambda: 1\n", "conftest.py")
     desk.write(MODULE, "mod.py")

@@ -1,4 +1,4 @@
-"""A hostile worker or scheduler of a Dask cluster tries to run its code in the process that started the run."""
+"""A hostile worker or scheduler of a Dask cluster tries to run code in the process that started the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'adacoder[arena]'")
 
-from support.dask_cluster import Site, site  # after imports that may skip
+from support.dask_cluster import Site, site  # imports first, because they may skip the tests
 
 OFFERS = ("--nthreads", "2", "--resources", "openai=2")
 SHORT = ("--samples", "1", "--patience", "0")
@@ -30,7 +30,7 @@ class Evil(Exception):
 honest = dask_worker.do
 evil = pickle.dumps(Evil())
 """
-"""Unpickled by `adacoder arena`, an Evil makes a file. Workers and schedulers unpickle it without harm."""
+"""An object that makes a file if `adacoder arena` unpickles it. Workers and schedulers may unpickle it."""
 RESULT = """
 async def do(*_):
     return Evil()
@@ -84,7 +84,7 @@ sys.addaudithook = lambda hook: None
 subscribe = distributed.Client.subscribe_topic
 distributed.Client.subscribe_topic = property(lambda self: subscribe.__get__(self), lambda *_: None)
 """
-"""Start a run with Dask's own client."""
+"""Start a run with Dask's own client, which has no protection."""
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_no_code_of_a_worker_runs_here(attack: str, at: Site) -> None:
     assert "Traceback" not in "\n".join(said)
     at.rows.unlink(missing_ok=True)
     at.on_cluster(*SHORT, before=UNPROTECTED).end()
-    assert (at.folder / HARM).exists()  # the control
+    assert (at.folder / HARM).exists()  # control: the unprotected client runs the code
 
 
 def test_no_code_of_a_scheduler_runs_here(at: Site) -> None:
@@ -112,7 +112,7 @@ def test_no_code_of_a_scheduler_runs_here(at: Site) -> None:
     assert not (at.folder / HARM).exists(), said
     assert "Traceback" not in "\n".join(said)
     at.on_cluster(*SHORT, before=UNPROTECTED).end()
-    assert (at.folder / HARM).exists()  # the control
+    assert (at.folder / HARM).exists()  # control: the unprotected client runs the code
 
 
 def test_an_evil_worker_is_left_out_and_another_does_its_cells(at: Site) -> None:
@@ -129,7 +129,7 @@ OPENSSL = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_
 
 
 def certificate(folder: Path, name: str) -> dict[str, str]:
-    """Make a certificate of its own authority. Return the settings with which Dask uses it everywhere."""
+    """Make a certificate authority and a certificate. Return the settings with which Dask uses them everywhere."""
     key, made = folder / f"{name}.key", folder / f"{name}.pem"
     subprocess.run(
         [*OPENSSL, "-subj", f"/CN={name}", "-days", "1", "-keyout", key, "-out", made], check=True, capture_output=True

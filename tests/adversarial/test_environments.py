@@ -1,7 +1,7 @@
-"""Confined code reads only a repository's environment, its installation, and packages in the tools' folders.
+"""Confined code reads only a repository's environment, its base Python, and packages in folders of known tools.
 
-Each trick has two controls. An unconfined process can read the trick's target. If the trick's link leads to a permitted
-place, a confined process can read that place too.
+Each trick has two controls. An unconfined process can read the target of the trick. A confined process can read it if
+the same link leads to a permitted place.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _USE = "from {name} import ONE\n\ndef f(x):\n    '''\n    >>> f(1)\n    2\n    '
 
 @dataclass(frozen=True)
 class Scene:
-    """A home folder with a cloned repository, and private files beside it."""
+    """A home folder with a cloned repository, and private files next to it."""
 
     home: Path
     copied: Path
-    """An installed Python of its own."""
+    """A base Python of the scene's own."""
 
     @property
     def workspace(self) -> Path:
@@ -78,7 +78,7 @@ class Scene:
 
     @property
     def private(self) -> Path:
-        """A folder of the user. No name in it is that of a secret."""
+        """A private folder of the user. Its names do not look secret."""
         return self.home / "private"
 
     @property
@@ -92,7 +92,7 @@ class Scene:
 
 @pytest.fixture(scope="session")
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install a Python of its own."""
+    """Install the base Python."""
     folder = tmp_path_factory.mktemp("python").resolve() / "copied"
     installation(folder)
     return folder
@@ -114,19 +114,19 @@ def scene(tmp_path: Path, copied: Path, monkeypatch: pytest.MonkeyPatch) -> Scen
 
 @pytest.fixture
 async def cloned(scene: Scene, level: Level) -> AsyncIterator[Workspace]:
-    """Open the cloned repository as a workspace. A test may still change its environment."""
+    """Open the cloned repository as a workspace. Tests may change its environment afterwards."""
     async with workspace(scene.workspace, level, best=level) as opened:
         yield opened
 
 
 async def assert_unseen(cloned: Workspace, *places: Path) -> None:
-    """Assert that confined code cannot read any of `places`, although this process can."""
+    """Check that confined code can read none of `places`, although this process can."""
     for place in places:
         assert place.read_text(encoding="utf-8")
     names = ", ".join(repr(str(place)) for place in places)
     try:
         verdict = await cloned.evaluate(_READ.format(open=str(cloned.folder / "open.txt"), places=names))
-    except SandboxError as refusal:  # Python itself cannot start without the hidden files
+    except SandboxError as refusal:  # some hidden files are needed to start Python
         if "pyvenv.cfg" not in str(refusal):
             raise
         return
@@ -135,13 +135,10 @@ async def assert_unseen(cloned: Workspace, *places: Path) -> None:
 
 
 async def assert_used(cloned: Workspace, name: str = "installed") -> None:
-    """Assert that the package can be imported, from the first evaluation on."""
+    """Check that the package can be imported from the first evaluation on."""
     for _ in range(2):
         verdict = await cloned.evaluate(_USE.format(name=name))
         assert verdict.passed, verdict.failure
-
-
-# --- tricks of a repository --------------------------------------------------------------
 
 
 def _part(name: str, target: Callable[[Scene], object]) -> Callable[[Scene], list[Path]]:
@@ -159,13 +156,13 @@ def _part(name: str, target: Callable[[Scene], object]) -> Callable[[Scene], lis
 
 
 def _proc(scene: Scene) -> list[Path]:
-    """Link a folder of the environment to the processes of the machine."""
+    """Link a folder of the environment to /proc."""
     (scene.venv / "share").symlink_to("/proc")
     return [scene.venv / f"share/{os.getpid()}/comm", scene.notes]
 
 
 def _chain(scene: Scene) -> list[Path]:
-    """Link a folder of the environment through many links. The last one leads out of the workspace."""
+    """Link a folder of the environment through many links out of the workspace."""
     (scene.venv / "one").symlink_to("two")
     (scene.venv / "two").symlink_to(scene.workspace / "three")
     (scene.workspace / "three").symlink_to("../../private")
@@ -201,7 +198,7 @@ def _one_package(scene: Scene) -> list[Path]:
 
 
 def _like_a_cache(scene: Scene) -> list[Path]:
-    """Link packages to folders whose names are those of caches."""
+    """Link packages to folders that have the names of caches."""
     places = [scene.private / name for name in ("archive-v0/x", "pkgs/x-1.0-0", "packages/x", "uv/x")]
     for number, place in enumerate(places):
         place.mkdir(parents=True)
@@ -211,7 +208,7 @@ def _like_a_cache(scene: Scene) -> list[Path]:
 
 
 def _whole_prefix(scene: Scene) -> list[Path]:
-    """Name a folder as the installation that has a `lib` but contains other files."""
+    """Give the environment a base Python that is a folder with a `lib` and other files."""
     (scene.private / "lib" / VERSION).mkdir(parents=True)
     (scene.private / "bin").mkdir()
     configure(scene.venv, scene.private / "bin")
@@ -219,7 +216,7 @@ def _whole_prefix(scene: Scene) -> list[Path]:
 
 
 def _program_with_a_python(scene: Scene) -> list[Path]:
-    """Name a program as the installation that has a Python of its own and secrets beside it."""
+    """Give the environment a base Python that is a program's folder, with a Python and secrets in it."""
     linked(scene.copied, scene.private, hard=True)
     (scene.private / "etc").mkdir()
     (scene.private / "etc/program.conf").write_text("private", encoding="utf-8")
@@ -229,7 +226,7 @@ def _program_with_a_python(scene: Scene) -> list[Path]:
 
 
 def _root_of_a_system(scene: Scene) -> list[Path]:
-    """Name a copy of a system's disk as the installation. Its `lib` is a link, as usual."""
+    """Give the environment a base Python that is a copy of a system's disk. Its `lib` is a link, as usual."""
     linked(scene.copied, scene.private / "usr", hard=True)
     for name in ("bin", "lib"):
         (scene.private / name).symlink_to(f"usr/{name}")
@@ -240,7 +237,7 @@ def _root_of_a_system(scene: Scene) -> list[Path]:
 
 
 def _own_installation(scene: Scene) -> list[Path]:
-    """Bring an installation with the repository. One of its folders leads out of the repository."""
+    """Include a base Python in the repository. One of its folders leads out of the repository."""
     fake = scene.workspace / "fake"
     linked(scene.copied, fake, hard=True)
     (fake / "share").symlink_to(scene.private)
@@ -252,7 +249,7 @@ def _own_installation(scene: Scene) -> list[Path]:
 
 
 def _second_environment(scene: Scene) -> list[Path]:
-    """Put another environment between the executable and its installation.
+    """Put a second environment between the executable and its base Python.
 
     One of its folders leads out of the repository.
     """
@@ -266,7 +263,7 @@ def _second_environment(scene: Scene) -> list[Path]:
 
 
 def _anothers_environment(scene: Scene) -> list[Path]:
-    """Put the environment of another project between the executable and its installation."""
+    """Put another project's environment between the executable and its base Python."""
     other = scene.home / "work/other/.venv"
     environment(other)
     (other / "share").mkdir()
@@ -296,7 +293,7 @@ def _installed_in_place(scene: Scene) -> list[Path]:
 
 
 def _inside_a_project(scene: Scene) -> list[Path]:
-    """Name a folder of secrets in another project in a `.pth` file, as if it contained modules."""
+    """Add a folder of secrets in another project to the modules, with a `.pth` file."""
     other = scene.home / "work/other"
     project(other)
     (other / ".aws").mkdir()
@@ -307,7 +304,7 @@ def _inside_a_project(scene: Scene) -> list[Path]:
 
 
 def _secrets_of_an_environment(scene: Scene) -> list[Path]:
-    """Put files with names of secrets in an environment outside the workspace."""
+    """Put files with secret names into an environment outside the workspace."""
     other = scene.home / ".virtualenvs/other"
     scene.venv.rename(scene.home / "unused")
     packages = environment(other)
@@ -388,9 +385,6 @@ async def test_a_part_that_becomes_a_link_after_it_was_judged(place: str, scene:
         await assert_unseen(cloned, venv / "share/notes.txt", scene.notes)
 
 
-# --- what must still work --------------------------------------------------------------------
-
-
 async def test_an_environment_as_venv_makes_it(scene: Scene, cloned: Workspace) -> None:
     package(scene.packages)
     (scene.venv / "share").mkdir()
@@ -446,7 +440,7 @@ async def test_an_environment_of_conda(hard: bool, scene: Scene, level: Level) -
         for part in ("bin", "lib"):
             if (conda / "pkgs" / name / part).is_dir():
                 linked(conda / "pkgs" / name / part, made / part, hard=hard)
-    (made / "bin" / VERSION).unlink()  # which conda copies, since it writes into it where it stands
+    (made / "bin" / VERSION).unlink()  # conda copies the executable, because it changes paths in it
     os.link(scene.copied / "bin" / VERSION, made / "bin" / VERSION)
     for name in ("python", "python3"):
         (made / "bin" / name).unlink()

@@ -1,4 +1,4 @@
-"""Foreign rows and tasks lead to one sentence within the limits, and open no file that only they name."""
+"""Foreign rows and tasks give a one-line error within limits. Files that only they name are not opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.arena_rows import row
 
 SECRET = "Windermere7"
 MEMORY = 1 << 30
-"""Address space of the command in bytes."""
+"""Maximum address space of the command in bytes."""
 SECONDS = 60
 DEEP = "[" * 100_000 + "]" * 100_000
 

@@ -1,6 +1,6 @@
-"""Nothing that a module does to the observation makes an example run its target, or hides that an example did.
+"""No module can fake that an example runs its target, or hide that an example does.
 
-Each form has a twin of the same shape, in which the target runs and passes. The twin is verified.
+Each attack has a twin of the same form in which the target really runs. The twin is verified.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ FORGED = {
             callbacks()
     """,
 }
-"""Bodies of `g` that run nothing of `f`."""
+"""Bodies of `g` that do not run `f`."""
 
 
 def forged(forging: str, result: str = "2") -> str:
@@ -171,7 +171,7 @@ HIDING = {
     """,
     "a profiler in its place": "sys.setprofile(lambda *event: None)",
 }
-"""Code that tries to disable the observation."""
+"""Code that tries to turn off the observation."""
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=lambda path: path.name)

@@ -1,7 +1,7 @@
-"""No candidate can make a test of the project pass that it should fail.
+"""No candidate can make a project's test pass that should fail.
 
-A test compares values in the candidate's own process. So a candidate could change the result. The text of such a
-candidate shows this, and then the tests prove nothing.
+A test compares values in the candidate's own process, so a candidate could change the result. If its code could do
+this, the tests prove nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ UNTRUSTED: dict[str, str | tuple[str, str]] = {
     "code in a text": "exec('import sys; sys._getframe(2).f_globals[\"WANTED\"] = 1')\nreturn 1",
     "an import in a text": "__import__('sys')._getframe(1).f_globals['WANTED'] = 1\nreturn 1",
 }
-"""Bodies that could make the test pass, although they are wrong."""
+"""Wrong bodies that could make the test pass."""
 REFUSED = {
     "a wrong value": "return x + 1",
     "sys.exit": "raise SystemExit(0)",
@@ -70,11 +70,11 @@ REFUSED = {
     "a closed line to the evaluator": "import os\nos.close(3)\nreturn 1",
     "no end": "while True:\n    pass",
 }
-"""Bodies that the test must refuse."""
+"""Wrong bodies that the test must refuse."""
 
 
 class TwoProject:
-    """A project with a stub and its test."""
+    """A project with an unwritten function and a test for it."""
 
     def __init__(self, ws: Workspace) -> None:
         self.ws = ws

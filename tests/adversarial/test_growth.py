@@ -1,4 +1,4 @@
-"""Every reader reads foreign text in linear time, whatever its shape."""
+"""Every reader reads foreign text of any shape in linear time."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ def test_no_reader_takes_longer_and_longer(room: int) -> None:
 )
 def test_what_grows_faster_is_found(slow: object) -> None:
     assert callable(slow)
-    # On a busy machine, a shorter text may take twice as long, so this tries several times. A real reader gets many
-    # shapes instead.
+    # On a busy machine, a shorter text may take longer, so try several times. Real readers get many shapes instead.
     assert any(grows(slow, SHAPES["named escapes"]) is not None for _ in range(5))
 
 

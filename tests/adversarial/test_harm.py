@@ -1,6 +1,6 @@
-"""Each attack harms its harness in a disposable sandbox, which does not isolate it from the harness.
+"""Each attack does its harm in a disposable sandbox, in which nothing isolates it from its harness.
 
-An attack that cannot do harm there proves nothing if it does none elsewhere.
+Otherwise it would prove nothing that the attack does no harm elsewhere.
 """
 
 from __future__ import annotations

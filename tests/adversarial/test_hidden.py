@@ -1,6 +1,6 @@
-"""Hidden files stay hidden while the disk changes under a warm interpreter, and code inside learns nothing of them.
+"""Hidden files stay hidden when the disk changes under a warm interpreter, and code learns nothing about them.
 
-Each change has a twin: the same change of a file that is not hidden is visible.
+The same change of a file that is not hidden is visible.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ async def _told(ws: Workspace, name: str) -> str:
 
 
 def _renamed_over(place: Path) -> None:
-    """Save a file as most editors do."""
+    """Save a file under another name and rename it, as most editors do."""
     place.with_name("saved~").write_text("new", encoding="utf-8")
     place.with_name("saved~").replace(place)
 
@@ -133,7 +133,7 @@ def _folder_moved(place: Path) -> None:
 
 
 def _beside_it(place: Path) -> None:
-    """Replace the folder with another one."""
+    """Replace the folder by another one."""
     shutil.rmtree(place.parent.with_name("kept"), ignore_errors=True)
     shutil.copytree(place.parent, place.parent.with_name("copied"))
     place.parent.rename(place.parent.with_name("kept"))

@@ -1,4 +1,4 @@
-"""A hostile project does no harm when its tests are observed: in a test, in a conftest, or in a plug-in of pytest."""
+"""A hostile project does no harm while its tests are observed, from a test, a conftest or a pytest plug-in."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ PLACES = ("tests/test_hostile.py", "tests/conftest.py", "hostile_plugin.py")
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Scene, Workspace]]:
-    """A scene at the strongest level that works here. At both levels, the same attacks run in `test_attacks.py`."""
+    """A scene at the strongest level that works here. `test_attacks.py` runs the attacks at both levels."""
     level = (await probe(Level.FULL)).isolation.level
     async with set_up(tmp_path_factory.mktemp("scene"), level) as both:
         yield both
 
 
 async def observed(file: str, text: str, place: Scene, opened: Workspace) -> Observed:
-    """Observe the tests of a project in which a file has this text."""
+    """Observe the tests of a project that has a file with this text."""
     files = {
         "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p hostile_plugin'\npythonpath = '.'\n",
         "hostile_plugin.py": "",

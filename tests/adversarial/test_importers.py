@@ -1,6 +1,6 @@
-"""Neither a module's import nor a docstring changes the verdict of `check` on another module.
+"""No module's import or docstring changes the verdict of `check` on another module.
 
-One process imports a module for all its docstrings, and several such processes run at a time.
+One process imports a module for all its docstrings. Several such processes run at a time.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ async def verdict(host: Host, path: Path, root: Path, name: str) -> Verdict:
 
 
 def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Path]:
-    """Write the victim and the attacking module. Return their paths."""
+    """Write the victim and the attacker. Return their paths."""
     body = indent(dedent(attack).strip("\n"), "    ")
     evil = folder / place
     evil.parent.mkdir(exist_ok=True)
@@ -186,7 +186,7 @@ def written(folder: Path, place: str, attack: str, when: str) -> tuple[Path, Pat
 
 
 async def company(host: Host, folder: Path, victim: Path, evil: Path) -> list[Verdict]:
-    """Return the verdicts on the victim while the attacking module runs, and then once more."""
+    """Return the verdicts on the victim: while the attacker runs, and afterwards."""
     names = ("slow", "right", "wrong")
     beside = asyncio.create_task(verdict(host, evil, folder, "f"))
     during = await asyncio.gather(*(verdict(host, victim, folder, name) for name in names))
@@ -220,7 +220,7 @@ async def test_nothing_changes_what_is_said_of_another_module(
 
 
 async def test_what_a_module_does_to_its_own_docstrings_is_its_own_affair(level: Level, tmp_path: Path) -> None:
-    """The control: the same change has an effect on its own module, which nothing protects from it."""
+    """Control: the same change affects the attacker's own module."""
     for name, text in (("own.py", VICTIM + "\n\nwrong = lambda: 1\n"), ("pkg/victim.py", VICTIM)):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
@@ -237,7 +237,7 @@ OF_ITS_PARENT = {
     "kill a thread": "LIBC.syscall(200, os.getppid(), 9)",
     "kill by a descriptor": "LIBC.syscall(424, LIBC.syscall(434, os.getppid(), 0), 9, None, 0)",
 }
-"""Attacks on the process that forked the attacking one."""
+"""Attacks on the process from which the attacker was forked."""
 OF_THE_NEXT = {
     "speak for others": ATTACKS["speak for others"],
     "answer ahead": """
@@ -273,7 +273,7 @@ OF_THE_NEXT = {
                 found["wrong"], found["right"] = (lambda: 1), (lambda: 2)
     """,
 }
-"""Attacks on the docstring that the same process forks next."""
+"""Attacks on the next docstring that the same process forks."""
 
 
 @pytest.mark.parametrize("name", [*OF_ITS_PARENT, *OF_THE_NEXT])
@@ -286,7 +286,7 @@ async def test_no_docstring_changes_what_is_said_of_the_next_of_its_module(
     async with hosted(tmp_path, level) as host:
         for _ in range(2):
             alone = [await verdict(host, evil, tmp_path, name) for name in names]
-            # The next docstring waits already while the attack runs, so that both can share a process.
+            # the next docstring is already waiting, so it may use the same process
             together = await asyncio.gather(*(verdict(host, evil, tmp_path, name) for name in names))
             for _, right, slow, wrong in (alone, together):
                 assert right.passed, right.failure
@@ -297,7 +297,7 @@ async def test_no_docstring_changes_what_is_said_of_the_next_of_its_module(
 
 @pytest.mark.parametrize("name", [*OF_ITS_PARENT, "speak for others", "answer ahead"])
 def test_nothing_else_would_stop_it(name: str, tmp_path: Path) -> None:
-    """The control: a forked process without confinement reaches the process that forked it, and its sockets."""
+    """Control: without confinement, a forked process reaches its parent and the parent's sockets."""
     beside = """
 import socket
 
@@ -345,13 +345,13 @@ def {name}(n):
 
 @pytest.mark.parametrize("name", ["right", "wrong", "wrong_at_once"])
 async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: Path) -> None:
-    """The results before the interruption say nothing about the examples after it."""
+    """A docstring whose process was killed runs again completely."""
     path = tmp_path / "victim.py"
     text = CUT_OFF.format(name=name, first=2 if name == "wrong_at_once" else 1, is_right=name == "right")
     path.write_text(text, encoding="utf-8")
 
     async def half_way_there() -> int:
-        """Return the process that is half way. It is so only for a moment, so it is looked for once."""
+        """Wait for the process that is half way. Look only once, because the process goes on soon."""
         found: list[int] = []
 
         def look() -> bool:
@@ -366,7 +366,7 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
         undisturbed = await verdict(host, path, tmp_path, name)
         assert len(undisturbed.results) == 3
         assert undisturbed.passed is (name == "right")
-        # from the docstring's process to its desk, importer, template and the process above it
+        # kill the docstring's own process, then in turn each process above it
         for generations in range(5):
             check = asyncio.create_task(verdict(host, path, tmp_path, name))
             pid = await half_way_there()
@@ -378,7 +378,7 @@ async def test_what_is_cut_off_is_run_again(name: str, level: Level, tmp_path: P
 
 
 def half_way(pid: int) -> list[int]:
-    """Return the descendants of a process that named themselves `half way` and still run."""
+    """Return the running descendants that have named themselves `half way`."""
     with suppress(OSError):
         process = Path(f"/proc/{pid}")
         if (process / "comm").read_bytes() == b"half way\n" and (process / "cmdline").read_bytes():
@@ -441,7 +441,7 @@ def f():
 
 @pytest.mark.parametrize(("most", "end"), [(1200, -signal.SIGKILL), (100, 7)], ids=["too many", "the control"])
 async def test_a_crowd_that_an_import_forks_is_killed(most: int, end: int, level: Level, tmp_path: Path) -> None:
-    """No message reports the killed crowd, because it is not part of an evaluation."""
+    """Forked processes belong to no evaluation, so no message reports that they were killed."""
     path = tmp_path / "evil.py"
     path.write_text(CROWDED.format(most=most, end=end), encoding="utf-8")
     async with hosted(tmp_path, level) as host:

@@ -1,4 +1,4 @@
-"""A module with a key runs as usual, and no model and no recording sees the key.
+"""A module with a key runs as usual, but no model and no recording gets the key.
 
 Imports do not reveal names in files outside the workspace either.
 """
@@ -62,7 +62,7 @@ TELLING = "```python\ndef greeting(name):\n    return SHORT + OWN + PEM\n```\n"
 
 
 def told(desk: Desk, *replies: str) -> tuple[str, str]:
-    """Return everything that the model and the recording contain, except the model's own replies."""
+    """Return everything that the model and the recording get, except the model's own replies."""
     desk.write(KEYS, "keys.py")
     desk.write(MODULE, "mod.py")
     with StandIn(list(replies)).in_thread() as standin:

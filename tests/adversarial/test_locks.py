@@ -1,4 +1,4 @@
-"""No evaluation can lock a file of the user, but it can lock its own files."""
+"""An evaluation can lock its own files, but no file of the user."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ ATTEMPTS = {
     "many": "[fcntl.flock(os.open(PROJECT + '/data.db', 0), fcntl.LOCK_SH) for _ in range(40)]",
 }
 NOT_EVERYWHERE = {"flock of a file opened anew"}
-"""Where a process cannot read information on itself, it has no such file."""
+"""Attempts that need /proc/self, which some machines hide."""
 
 
 def locked_out(folder: Path) -> set[str]:
-    """Return the files that an outside process cannot lock or write to at the moment."""
+    """Return the files that a process outside can neither lock nor write to now."""
     found = set()
     for name in ("data.db", "."):
         descriptor = os.open(folder / name, os.O_RDONLY)
@@ -114,7 +114,7 @@ def locked_out(folder: Path) -> set[str]:
 
 
 async def trouble(ws: Workspace, attempt: str) -> tuple[set[str], bool]:
-    """Return what was locked while the evaluation ran, and whether it passed."""
+    """Return what was locked during the evaluation, and True if the evaluation passed."""
     lines = indent("\n".join(line.strip() for line in attempt.strip().splitlines()), "    ")
     text = MODULE.format(folder=str(ws.folder), attempt=lines)
     task = asyncio.create_task(ws.evaluate(text))

@@ -1,4 +1,4 @@
-"""Text from others is shown but never obeyed by the terminal, by readers of a server's log, or by an editor."""
+"""Foreign text is shown, but neither a terminal, a reader of the server's log nor an editor obeys it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.isolation
 
 
 def toml(text: str) -> str:
-    """Return a text as TOML spells it."""
+    """Write a text as a TOML string."""
     return '"' + "".join(char if char.isalnum() else f"\\U{ord(char):08x}" for char in text) + '"'
 
 
@@ -57,7 +57,7 @@ def on_terminal(folder: Path, *command: str, host: str = UNREACHABLE, **environm
         while part := os.read(ours, 4096):
             sent += part
     except OSError:
-        pass  # the other side is closed; Linux reports this as an error
+        pass  # Linux reports a closed terminal as an error
     finally:
         os.close(ours)
     assert process.wait(120) in (0, 1, 2)
@@ -68,7 +68,7 @@ def test_the_traps_would_be_seen(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes((HOSTILE + HONEST).encode())
     script = "import sys; sys.stdout.buffer.write(open('text', 'rb').read())"
     sent = on_terminal(tmp_path, "-c", script)
-    # Names that consist of layout characters are recognized by their marks.
+    # names of only layout characters are recognised by their marks
     assert len(obeyed(sent)) >= len({form[0] for form in FORMS if form[0] not in "\r\x1b"})
     assert legible(sent.decode()) == set()
     for form in FORMS:
@@ -148,7 +148,7 @@ def test_a_diff_on_a_terminal(tmp_path: Path) -> None:
     sent = on_terminal(tmp_path, "apply", PLAIN, "--reply", "reply")
     assert obeyed(sent) == set()
     assert r"\u202e\x1b[2J" in sent.decode()
-    # The text that `patch` reads is the change itself.
+    # `patch` must get the change itself
     piped = subprocess.run(
         [sys.executable, "-m", "adacoder", "apply", PLAIN, "--reply", "reply"], cwd=tmp_path, capture_output=True
     )
@@ -224,7 +224,7 @@ def settings(standin: StandIn, **more: Any) -> dict[str, Any]:
 
 
 def check_all(client: Client, *answers: Any) -> None:
-    """Everything that the editor received is harmless, and its messages have lines of readable length."""
+    """Check that everything the editor received is harmless and has lines of readable length."""
     for member, text in strings([*client.received, *answers]):
         assert unseen(text) == set(), (member, text)
         assert not is_link(text), (member, text)

@@ -1,6 +1,7 @@
-"""No evaluation sees another, harms it, or leaves anything for it, whether that one is ready, running or later.
+"""No evaluation sees another one, harms it, or leaves anything for it.
 
-The same attempts must succeed at the level `none`, where nothing separates evaluations.
+The other one may be prepared, running or later. At level `none`, where nothing separates evaluations, the same attempts
+must succeed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from support.evaluating import until_called
 
 pytestmark = pytest.mark.isolation
 CALLED = "LIBC.prctl(15, b'beacon', 0, 0, 0)\n"
-"""It shows other processes that an evaluation has come so far."""
+"""Code that renames the process to "beacon", so that a test sees when the evaluation has come this far."""
 
 POISONS = {
     "modes": "return each(lambda place: os.chmod(place, 0o711))",
@@ -79,16 +80,16 @@ POISONS = {
     "folders that are gone": "return each(os.rmdir)",
     "folders elsewhere": "return each(lambda place: os.rename(place, 'moved'))",
 }
-"""Actions on all nearby folders, by name."""
+"""Actions on all folders nearby, by name."""
 SELDOM = (
     *("modes by system call", "modes by a new system call", "modes of nothing but a descriptor"),
     *("attributes", "attributes by system call", "attributes of open folders", "lists of who may do what"),
     *("flags", "flags by a new system call", "folders that are gone", "folders elsewhere"),
 )
-"""Actions that some machines or file systems do not support, or that need other folders than the nearby ones."""
+"""Actions that some machines or file systems do not allow, or that need other folders."""
 OWN_NAMES = 5
-"""Number of names in the folder above the evaluation's own. That folder is not shared, and is cleared after the
-evaluation.
+"""Number of names in the parent of the evaluation's folder. The parent is the evaluation's own, and is cleared
+afterwards.
 """
 
 
@@ -111,8 +112,6 @@ async def test_what_is_done_to_folders_is_done_where_nothing_keeps_them_apart(na
     async with neighbours(tmp_path, Level.NONE) as beside:
         assert int(await beside.told(POISONS[name])) >= 1
 
-
-# --- visible files ----------------------------------------------------------------------------
 
 SIGHTS = {
     "its files by any path": "return [place for place in near() if os.path.exists(place + '/beacon')]",
@@ -185,8 +184,6 @@ async def test_who_runs_beside_it_can_be_seen_where_nothing_keeps_them_apart(nam
         assert await runs == "2"
 
 
-# --- floods ----------------------------------------------------------------------------------
-
 FLOODS = {
     "files": "for number in range(1 << 30): open(str(number), 'w').close()",
     "folders": "for number in range(1 << 30): os.mkdir(str(number))",
@@ -204,7 +201,7 @@ FLOODS = {
 
 
 SLOW = "one folder in another"
-"""The deeper it is, the longer each step takes the kernel."""
+"""The flood that becomes slower the deeper it is."""
 
 
 @pytest.mark.parametrize("name", FLOODS)
@@ -225,7 +222,7 @@ async def test_a_flood_ends_who_let_it_loose_and_nobody_else(name: str, level: L
 
 
 async def test_files_without_a_name_count_too(tmp_path: Path, level: Level) -> None:
-    """On disk, only the limits of file sizes and of descriptors bound them."""
+    """On disk, such files count only towards the limits on file sizes and descriptors."""
     flood = """
         held = []
         for number in range(60):
@@ -267,7 +264,7 @@ async def test_who_fills_its_own_folder_leaves_room_for_others(tmp_path: Path, l
 
 
 async def test_nobody_closes_a_device_to_others(level: Level, tmp_path: Path) -> None:
-    """Root owns the device nodes that an evaluation may open. The control is that it can open them."""
+    """No evaluation may change root's device nodes. Control: it may open them."""
     ways = (
         "os.chmod('/dev/full', 0o600)",
         "os.fchmod(os.open('/dev/full', os.O_RDONLY), 0o600)",

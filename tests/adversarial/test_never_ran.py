@@ -1,7 +1,6 @@
-"""A function whose body never ran is not verified, whatever its examples give.
+"""A function whose body never ran is not verified, whatever its examples return.
 
-Each form has a twin of the same shape, whose body runs and is verified. If the text alone does not distinguish them,
-the test is expected to fail until AdaCoder observes what ran.
+Each form has a twin whose body runs and is verified.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ pytestmark = pytest.mark.isolation
 
 GOOD = "return x + 1"
 BODIES = ("raise NotImplementedError", GOOD)
-"""A body that never runs. It may be anything, even right."""
+"""A body that never runs. It may even be right."""
 OTHER = "def f(x):\n    return x + 1\n"
-"""Another module, with a function of the same name."""
+"""Another module that has a function of the same name."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A module in which the target does not run, and its twin in which it does."""
+    """A module in which the target does not run, and its twin in which the target runs."""
 
     hidden: str
     twin: str
@@ -179,7 +178,7 @@ UNSEEN = {
         examples("f(1) == 2") + "\n\nf = lambda x: x + 1\n", examples("f(1) == 2") + "\n\ng = lambda x: x + 1\n"
     ),
 }
-"""Forms that are verified although the body never ran."""
+"""Forms in which only observation shows that the body never runs."""
 
 SEEN = {
     "a text": Form(examples(">>> 'f(1)'\n'f(1)'"), examples(">>> eval('f(1)') or f(1)\n2")),
@@ -194,7 +193,7 @@ SEEN = {
     "skipped": Form(examples(">>> f(1)  # doctest: +SKIP\n2"), examples(">>> f(1)  # doctest: +ELLIPSIS\n2")),
     "a keyword": Form(examples(">>> dict(f=2)\n{'f': 2}"), examples(">>> dict(f=f(1))\n{'f': 2}")),
 }
-"""Forms that are not verified, because the text shows it."""
+"""Forms in which the text shows that the body never runs."""
 
 
 @pytest.fixture

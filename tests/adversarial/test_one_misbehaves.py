@@ -1,6 +1,6 @@
-"""`check` reports nine modules as if they were alone, whatever the tenth does.
+"""`check` gives the same report on nine modules, whatever a tenth one does.
 
-As a control, the tenth module itself is not verified.
+Control: the tenth module itself is not verified.
 """
 
 from __future__ import annotations
@@ -200,15 +200,15 @@ WAYS = {
     "never ends": "while True: pass",
     "crashes": "ctypes.string_at(0)",
 }
-"""Misbehaviour of the tenth module, by name. It starts at the import if the name says so, otherwise in an example."""
+"""Misbehaviour of the tenth module, by name: at the import if the name says so, else in an example."""
 HARMLESS = {"forks later at import", "speaks the protocol"}
-"""Misbehaviour that does no harm to the module itself, whose code is right."""
+"""Misbehaviour that does not affect the tenth module itself, whose code is right."""
 RUNS = 10
 """Number of runs of each misbehaviour with `--all`."""
 
 
 def write_honest(folder: Path) -> None:
-    """Nine modules, four of which are in a package."""
+    """Write nine modules, four of them in a package."""
     for number in range(9):
         path = folder / ("" if number < 5 else "pkg") / f"m{number}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,17 +225,17 @@ def write_tenth(folder: Path, name: str, place: str, delay: float) -> None:
 
 
 Said: TypeAlias = "dict[str, dict[str, Any]]"
-"""Reports, by the names of docstrings."""
+"""Reports by docstring."""
 
 
 async def checked(folder: Path, level: Level) -> Said:
-    """Run `check` on a folder, and return its report of each docstring."""
+    """Run `check` on a folder. Return the report on each docstring."""
     process = await create_subprocess_exec(
         *(sys.executable, "-m", "adacoder", "check", str(folder), "--json"),
         *("--timeout", str(SECONDS), "--interpreter", sys.executable),
         stdout=subprocess.PIPE,
         cwd=folder,
-        env=os.environ | ({} if level is Level.FULL else {"PATH": os.devnull}),  # no bubblewrap is found there
+        env=os.environ | ({} if level is Level.FULL else {"PATH": os.devnull}),  # without PATH, bubblewrap is not found
     )
     output, _ = await process.communicate()
     told = {}
@@ -248,7 +248,7 @@ async def checked(folder: Path, level: Level) -> Said:
 
 @pytest.fixture(scope="module")
 def known() -> dict[Level, Said]:
-    """Reports of the honest modules alone, by level."""
+    """Reports on the honest modules alone, by level."""
     return {}
 
 

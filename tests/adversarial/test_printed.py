@@ -1,7 +1,4 @@
-"""If prose says that a function returns a value, it must return it.
-
-A print of it, or a value that looks like it, does not pass.
-"""
+"""If prose says that a function returns a value, printing this value, or one that looks like it, does not pass."""
 
 from __future__ import annotations
 
@@ -119,7 +116,7 @@ def module(body: str, prose: str = "f(2) == 15") -> str:
 
 
 async def statuses(ws: Workspace, modules: Mapping[str, str]) -> dict[str, Status]:
-    """Return the result of the function `f` in each of `modules`."""
+    """Return the status of the function `f` in each of `modules`."""
     return {name: (await concluded(ws, text)).status for name, text in modules.items()}
 
 

@@ -1,6 +1,7 @@
-"""Private files and files outside the workspace reach no prompt and no recording, whatever a module's name leads to.
+"""Private files, and files outside the workspace, reach no prompt and no recording, however a module's name leads to
+them.
 
-Each form has a twin that leads in the same way to an honest file of the project, which must still be read.
+Each form has a twin that leads to an ordinary file of the project, which must be read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from support.commandline import MODEL, Desk
 from support.standins.ollama import StandIn
 
 SECRET = "password = Windermere7\n"
-"""A text in the format of an INI file that Python can also read."""
+"""A text that is valid as an INI file and as Python."""
 HONEST = "password = Thirlmere5\n"
 MODULE = '''from {module} import {name}
 
@@ -39,7 +40,7 @@ REPLY = "```python\ndef double(number):\n    return 2 * number\n```\n"
 
 @dataclass(frozen=True)
 class Place:
-    """A workspace, and a file that a form of the attack leads to."""
+    """A workspace, and the file to which a form leads."""
 
     folder: Path
     aim: Path
@@ -51,7 +52,7 @@ class Place:
 
 
 Form = Callable[[Place], str]
-"""Make the aim importable. Return its name."""
+"""Make the file importable. Return the name to import."""
 
 
 def straight(place: Place) -> str:
@@ -149,7 +150,7 @@ AIMS = {
     "variables": "infra/prod.tfvars",
     "key-in-it": "notes.txt",
 }
-"""Private files of a project, and files that are not private."""
+"""Private files of a project, and others that may be read."""
 KEY = f"# -----BEGIN PRIVATE KEY-----\n# {'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC' * 4}\n"
 
 
@@ -164,7 +165,7 @@ def aimed(desk: Desk, where: str, text: str) -> Place:
 
 
 def told(desk: Desk, place: Place, module: str, *options: object) -> str:
-    """Return everything that leaves the machine or is recorded for a function of a module with this import."""
+    """Return everything that a model or a recording gets for a function of a module with this import."""
     (place.folder / "mod.py").write_text(MODULE.format(module=module, name="password"), encoding="utf-8")
     log = desk.folder / "talk.txt"
     with StandIn([REPLY]).in_thread() as standin:
@@ -185,7 +186,7 @@ def test_what_lies_elsewhere_is_not_told(form: Form, desk: Desk) -> None:
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in (folder, folder_of_a_folder)])
 def test_what_is_private_is_not_told(form: Form, desk: Desk) -> None:
-    """In a linked folder, a file called `.py` is a module and not private."""
+    """A file called `.py` in a linked folder is a module and not private."""
     place = aimed(desk, "secrets/db_password", SECRET)
     assert "Windermere7" not in told(desk, place, form(place))
 

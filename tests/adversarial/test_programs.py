@@ -1,4 +1,6 @@
-"""No program of a project runs outside isolation, wherever PATH leads. Real commands meet traps under likely names."""
+"""No program of a project runs outside isolation, whatever PATH says. The project has fake programs with likely
+names.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,16 @@ NAMES = (
     *("lsb_release", "git", "nvidia-smi", "rocm-smi", "ollama", "sysctl", "sandbox-exec", "unshare", "prlimit", "ip"),
     *("ldd", "objdump", "stty", "tput", "less", "more", "man", "ifconfig", "arp", "which", "file", "id", "xdg-open"),
 )
-"""Names of programs that programs like ours start."""
+"""Names of programs that a program like AdaCoder may start."""
 TRAP = """#!/bin/sh
 echo "$0" >> "{mark}"
 PATH=/usr/bin:/bin exec {name} "$@"
 """
-"""A trap behaves like the real program, so that it is accepted, and leaves a mark when it runs."""
+"""A fake program. It does the real program's work, so that it is accepted, and records that it ran."""
 
 
 class Project:
-    """A project with traps."""
+    """A project with fake programs."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "project"
@@ -75,7 +77,7 @@ class Project:
 
     @property
     def sprung(self) -> set[str]:
-        """Return the traps that ran."""
+        """Return the fake programs that ran."""
         return set(self.mark.read_text(encoding="utf-8").split()) if self.mark.exists() else set()
 
 
@@ -86,10 +88,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def in_home() -> Iterator[Path]:
-    """Return a folder in the home folder.
-
-    If the user is root, as in a container, this folder and all above belong to root alone.
-    """
+    """Return a folder in the home folder. If the user is root, as in a container, only root can change it."""
     try:
         folder = tempfile.mkdtemp(prefix="adacoder-test-", dir=Path.home())
     except OSError:
@@ -111,7 +110,7 @@ WAYS: dict[str, tuple[str, str]] = {
     "a link to the folder": (".", "{project}/../link"),
     "a folder for all": ("../shared", "{project}/../shared"),
 }
-"""Folders of traps, relative to the project, and their form in PATH."""
+"""Folders of fake programs, relative to the project, and their form in PATH."""
 
 
 @needs_full
@@ -129,7 +128,7 @@ def test_no_program_of_the_project_runs_where_path_names_it_first(where: tuple[s
     assert json.loads(checked.stdout)["isolation"]["level"] == "full"
     assert json.loads(examined.stdout)["findings"][2]["text"].startswith("full (bubblewrap")
     assert project.sprung == set()
-    # The test would have noticed them.
+    # control: the test notices a fake program that runs
     subprocess.run([project.folder / place / "uname"], check=True, stdout=subprocess.DEVNULL)
     assert len(project.sprung) == 1
 
@@ -156,7 +155,7 @@ def test_none_runs_either_while_a_model_writes(project: Project) -> None:
     assert project.sprung == set()
 
 
-@needs_full  # of which a copy is made
+@needs_full  # the test copies bubblewrap
 @pytest.mark.isolation(Level.LSM)
 def test_a_bubblewrap_that_is_not_the_systems_is_not_used_and_it_is_said(project: Project, in_home: Path) -> None:
     own = in_home / ".local" / "bin" / "bwrap"
@@ -187,7 +186,7 @@ OTHERWISE = "import subprocess\nsubprocess.run(['env', '--version'], stdout=subp
 
 
 def started(project: Project, tmp_path: Path, script: str, *arguments: str, **environment: str) -> set[str]:
-    """Return the programs that a script starts, by their names in it."""
+    """Return the programs that a script starts, by their names in the script."""
     seen = tmp_path / "seen"
     ended = subprocess.run(
         [sys.executable, "-c", WATCHING + script, str(seen), *arguments],
@@ -206,7 +205,7 @@ def started(project: Project, tmp_path: Path, script: str, *arguments: str, **en
 def test_all_that_is_started_is_our_python_or_the_systems_bubblewrap(project: Project, tmp_path: Path) -> None:
     ours = {str(Path(sys.executable).resolve()), os.path.realpath("/usr/bin/bwrap")}
     with StandIn([f"```python\n{MODULE}```", "1, 2, 3"]).in_thread() as server:
-        # AdaCoder does not yet know what isolates here.
+        # AdaCoder has not tested the isolation yet
         host = {"OLLAMA_HOST": server.host, "XDG_CACHE_HOME": str(tmp_path / "cache")}
         assert started(project, tmp_path, ENTERING, "generate", "stub.py", **host) == ours
         assert started(project, tmp_path, ENTERING, "doctor", **host) == ours

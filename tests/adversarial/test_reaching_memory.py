@@ -1,6 +1,6 @@
 """No evaluation reaches the memory, files or environment of another one, or of their template.
 
-As a control, all attempts succeed without isolation.
+Control: all attempts succeed without isolation.
 """
 
 from __future__ import annotations
@@ -83,5 +83,5 @@ async def test_nothing_of_another_process_is_reached(level: Level, tmp_path: Pat
 
 @pytest.mark.skipif(os.uname().sysname != "Linux", reason="/proc")
 async def test_where_nothing_isolates_all_of_it_is(tmp_path: Path) -> None:
-    """The control."""
+    """Control: at level `none`, every attempt succeeds."""
     assert await reached(Level.NONE, tmp_path) == str((True, ALL))

@@ -1,7 +1,7 @@
 """A recording contains no key, in any member and any encoding, and no name of its user.
 
-People are asked to send recordings. So each test searches its recording for private text, and replays it, because
-masked texts must still compare equal.
+Users are asked to send recordings. So each test searches its recording for private text. It also replays the recording,
+because masked texts must still be recognised.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def node() -> str:
 
 @pytest.fixture
 def home(desk: Desk, node: str, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make the home folder of a user with a known name and key."""
+    """Make the home folder of a user whose name and key are known."""
     folder = desk.folder / "home" / "zelda"
     folder.mkdir(parents=True)
     for name, value in {
@@ -97,7 +97,7 @@ def test_no_key_is_recorded(place: str, desk: Desk) -> None:
     written = [spelled(key) for key in KEYS.values() for spelled in SPELLINGS.values()]
     told = " ".join([HARMLESS, *written])
     _, text = recorded(desk, reply.format(key=told), above.format(key=told))
-    assert HARMLESS in text  # the path itself is recorded
+    assert HARMLESS in text  # the path of the file is recorded
     for each in (*KEYS.values(), *written):
         assert each not in text
         assert json.dumps(each)[1:-1] not in text

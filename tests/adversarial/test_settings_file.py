@@ -1,4 +1,4 @@
-"""A foreign pyproject.toml of a project is only read within limits that protect our process."""
+"""A foreign pyproject.toml is read only within limits, which protect AdaCoder's process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _limit() -> None:
 
 
 def _read_within_limits(folder: Path) -> tuple[int | None, list[str]]:
-    """Return how a process with little memory and time reads a project's settings: `max_iterations` and notices."""
+    """Read a project's settings in a process with little memory and time. Return `max_iterations` and the notices."""
     finished = subprocess.run(
         [sys.executable, "-c", _READ, str(folder)],
         env={"PYTHONPATH": os.pathsep.join(place for place in sys.path if place)},
@@ -188,7 +188,7 @@ def test_a_password_in_the_file_hides_it_from_others_and_not_from_its_settings(t
     assert from_project(Settings(), tmp_path, pytest.fail, top=tmp_path).max_iterations == 3
     with pytest.raises(AccessDenied):
         Access([tmp_path]).read(path, most=1000)
-    # A link of this name to a private file is still refused.
+    # a link to a private file is refused, even with this name
     path.rename(tmp_path / ".env")
     path.symlink_to(tmp_path / ".env")
     notices: list[str] = []

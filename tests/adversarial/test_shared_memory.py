@@ -1,4 +1,4 @@
-"""No process leaves anything for the next one in memory that an import shares with the processes forked after it."""
+"""No process can pass data to a later one through memory that an import shares with forked processes."""
 
 from __future__ import annotations
 
@@ -164,10 +164,10 @@ FORMS = {
     "flags of an open file": "Flags()",
     "a hint on a file": "hint()",
 }
-"""Things that a package keeps, each with a cell that can be written and read."""
+"""Kinds of shared memory that a package can keep. Each has a cell to write and to read."""
 LATER = ("read-only at first", "closed at first", "read-only and anonymous")
 SHARED_BY_FORKS = [name for name in FORMS if name not in ("with a name", "of System V", "a hint on a file")]
-"""Without those that some machines forbid to everyone."""
+"""Kinds that every machine allows."""
 
 
 def package(name: str) -> str:
@@ -175,7 +175,7 @@ def package(name: str) -> str:
 
 
 def environment(folder: Path) -> Path:
-    """Return the packages of a virtual environment."""
+    """Return the packages folder of a virtual environment."""
     packages = folder / f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
     packages.mkdir(parents=True)
     (folder / ".venv/bin").mkdir()
@@ -246,7 +246,7 @@ async def test_a_note_says_that_an_import_leaves_shared_memory(level: Level, tmp
 
 
 async def test_shared_memory_of_start_up_code_is_refused(level: Level, tmp_path: Path) -> None:
-    """Every evaluation would have it, because the interpreter itself makes it."""
+    """All evaluations would share it, because the interpreter creates it before each import."""
     packages = environment(tmp_path)
     (packages / "kept.py").write_text(package("a file"), encoding="utf-8")
     (packages / "kept.pth").write_text("import kept\n", encoding="utf-8")
@@ -261,7 +261,7 @@ async def test_shared_memory_of_start_up_code_is_refused(level: Level, tmp_path:
 
 @pytest.mark.parametrize("name", SHARED_BY_FORKS)
 def test_forks_would_share_it(name: str, tmp_path: Path) -> None:
-    """The control."""
+    """Control: forked processes do share this memory."""
     (tmp_path / "installed.py").write_text(package(name), encoding="utf-8")
     forks = """
         import os, installed

@@ -1,4 +1,4 @@
-"""An evaluation gets enough threads, files and processes for honest code, and no more."""
+"""An evaluation gets enough threads, files and processes for honest code, but no more."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from support.layouts import BASE_PYTHON
 
 pytestmark = pytest.mark.isolation
 
-# --- threads ---------------------------------------------------------------------------------
 
 CROWDS = {
     "threads": """
@@ -121,8 +120,6 @@ async def test_honest_code_has_the_threads_it_needs(name: str, level: Level, tmp
     async with neighbours(tmp_path, level) as beside:
         assert await beside.told(HONEST_THREADS[name]) == "2"
 
-
-# --- honest code and its own files ------------------------------------------------------------
 
 HONEST = {
     "copies": """
@@ -264,7 +261,7 @@ HONEST_ANYWHERE = {
 
 @pytest.mark.parametrize("name", HONEST)
 async def test_honest_code_changes_its_own_files(name: str, level: Level, tmp_path: Path) -> None:
-    """Except those that cannot be told from the user's own, at the level `lsm` all of them, and root's device nodes."""
+    """Two kinds are left out: files that look like the user's (at level `lsm`, all files), and root's device nodes."""
     async with neighbours(tmp_path, level) as beside:
         for _ in range(2):
             failure = (await beside.evaluate(HONEST[name])).failure
@@ -285,8 +282,6 @@ async def test_honest_code_does_what_it_likes_with_its_own_files(name: str, leve
         for _ in range(2):
             assert await beside.told(HONEST_ANYWHERE[name]) == "2"
 
-
-# --- code of a package, which is imported before the lockdown ----------------------------------
 
 COMPANY = {
     "processes that wait": """

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 
 BYTES, BLOCKS = 100, 0.7
-"""What an evaluation may leave behind, in bytes that `malloc` gave and in small blocks of Python. More is a leak."""
+"""Maximum that an evaluation may leave behind: bytes from `malloc`, and small blocks of Python. More is a leak."""
 
 
 @pytest.mark.parametrize("best", LEVELS)
@@ -52,7 +52,7 @@ async def test_a_leak_is_seen(tmp_path: Path, leaked: int) -> None:
 
 
 def left_by_one(states: list[dict[str, int]], evaluations: int) -> tuple[float, float]:
-    """Return the bytes and blocks that an evaluation leaves behind in the median part."""
+    """Return the bytes and blocks that an evaluation leaves behind, as the median over the parts."""
     bytes_, blocks = (
         median(after[what] - before[what] for before, after in pairwise(states)) / evaluations * (len(states) - 1)
         for what in ("large", "blocks")

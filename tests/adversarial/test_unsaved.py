@@ -1,4 +1,4 @@
-"""A project's current text runs, saved or not, whichever way its modules are found and whatever bytecode exists."""
+"""The current text of a project's files runs, saved or not, however modules are found and whatever bytecode exists."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Finder:
     def spec(cls, fullname, file):
         return spec_from_file_location(fullname, file)
 """
-"""A finder for a package whose folder has another name than the package."""
+"""A finder for a package that is in a folder of another name."""
 
 BY_HOOK = {
     "appended": "sys.meta_path.append(Finder)",
@@ -154,12 +154,12 @@ import pkgutil
 sys.path.append(PROJECT + "/lib/spread")
 """,
 }
-"""Lines by which a `.pth` file may lead to the package."""
+"""Lines of a `.pth` file that lead to the package."""
 
 
 @dataclass(frozen=True)
 class Shop:
-    """A project with an environment of its own."""
+    """A project with its own environment."""
 
     ws: Workspace
 
@@ -178,7 +178,7 @@ class Shop:
         return path
 
     async def status(self, imports: str = FROM_SHOP, **overlays: str) -> Status:
-        """Return the status of `f`. The second evaluation may run in a template that has already imported modules."""
+        """Return the status of `f`. The second evaluation may run in a template that has imported modules."""
         unsaved = {self.folder / name.replace("__", "/"): text for name, text in overlays.items()}
         unsaved = {path.with_suffix(".py"): text for path, text in unsaved.items()}
         statuses = set()
@@ -210,7 +210,7 @@ async def shop(folder: Path, level: Level) -> AsyncIterator[Shop]:
 
 
 def hook(made: Shop, how: str) -> None:
-    """Install a finder, as setuptools does for an editable install whose packages are not in folders of their names."""
+    """Install a finder, as setuptools does for an editable install of packages in folders of other names."""
     text = FINDER.format(project=str(made.folder)) + how
     (made.packages / "__editable___shop_finder.py").write_text(text, encoding="utf-8")
     (made.packages / "__editable__.shop-1.0.pth").write_text("import __editable___shop_finder\n", encoding="utf-8")
@@ -238,10 +238,7 @@ HOOKS_OF_SETUPTOOLS = [how for how, text in BY_HOOK.items() if "Finder" in text 
 async def test_a_module_that_only_a_hook_finds_is_not_kept_in_memory(
     how: str, level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Like the test above, but no package above the module belongs to the project.
-
-    Only its own file shows that it does.
-    """
+    """No package above the module belongs to the project, so only the module's file shows that it is the project's."""
     imports = "from prices_of_shop import RATE"
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:
         hook(made, f'FILES["prices_of_shop"] = "/lib/code/prices.py"\n{BY_HOOK[how]}')
@@ -322,11 +319,8 @@ async def test_what_the_project_itself_finds_is_unsaved_too(
         assert await made.status(imports, lib__code__prices=WRONG) is Status.FAILED
 
 
-# --- bytecode -------------------------------------------------------------------------------------
-
-
 def compiled(source: Path, text: str, kind: str) -> bytes:
-    """Return a `.pyc` for `source` that was compiled from `text`."""
+    """Return a `.pyc` that belongs to `source` but was compiled from `text`."""
     body = marshal.dumps(compile(text, str(source), "exec"))
     if kind == "time":
         state = source.stat()
@@ -379,8 +373,8 @@ async def test_what_lies_beside_its_source_does_not_run_either(
         assert await made.status("from goods import RATE") is Status.FAILED
         assert await made.status("from goods import RATE", goods=RIGHT) is Status.VERIFIED
         own.unlink()
-        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # the text was never saved
-        # Without a source, there is no text whose place it could take.
+        assert await made.status("from goods import RATE", goods=WRONG) is Status.FAILED  # a text that was never saved
+        # without a source, the bytecode replaces no text
         assert await made.status("from goods import RATE") is Status.VERIFIED
 
 

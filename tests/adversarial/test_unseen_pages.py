@@ -1,6 +1,7 @@
-"""Some memory counts towards no limit of a process: pages of files without a descriptor or name, and protected pages.
+"""Memory that the usual limits do not count is limited as well: pages of files without a descriptor, and protected
+pages.
 
-Each form takes 200 MiB, although only 64 MiB of files, or a lower limit of memory, are allowed.
+Each form tries to take 200 MiB. The limit is 64 MiB of files, or less memory.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ MEMORY = {
     "tables of pages": "tables()",
 }
 UNSHOWN = ("a deleted file in a rule",)
-"""This needs a kernel with Landlock, and one that no container filters."""
+"""Forms that need a kernel with Landlock, and no container filter."""
 CALL = 'def f():\n    """\n    >>> f()\n    0\n    """\n    return taken()\n'
 
 
@@ -209,7 +210,7 @@ async def test_nor_in_a_docstring(name: str, level: Level, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", OF_IMPORTS)
 async def test_nor_in_an_import(name: str, level: Level, tmp_path: Path) -> None:
-    """Forms of a package, and of the module itself."""
+    """The forms above, while a package or the module itself is imported."""
     form = dedent(HEAD.replace("{form}", FILES[name])) + "\n\nplace = os.environ['TMPDIR']\n"
     form += "os.chdir(place + '/0' if os.path.isdir(place + '/0') else place)\nGOT = taken()\n"
     (environment(tmp_path) / "installed.py").write_text(form, encoding="utf-8")
@@ -237,7 +238,7 @@ async def test_no_form_of_memory_holds_more_than_is_promised(
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in UNSHOWN])
 def test_where_nothing_stops_it_all_is_held(name: str, tmp_path: Path) -> None:
-    """The control."""
+    """Control: without limits, all the memory is taken."""
     program = f"{HEAD.replace('{form}', FILES[name])}\nprint(taken())\n"
     ran = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout == "200\n"

@@ -1,4 +1,4 @@
-"""The environment variables of a project reach only the confined code, after its interpreter has started."""
+"""A project's environment variables reach only confined code, and only after its interpreter has started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IMPORT_AND_SHOW = "import os, sys\nSEEN = {}, 'sitecustomize' in sys.modules\n"
 
 
 async def shown(folder: Path, level: Level, env: tuple[str, ...], name: str, *, once: bool = False) -> str:
-    """Return the value of a variable during an import, and whether Python found a `sitecustomize`."""
+    """Return the value of a variable during an import, and True if Python found a `sitecustomize`."""
     path = folder / "mod.py"
     path.write_text(IMPORT_AND_SHOW.format(f"os.environ.get({name!r})"), encoding="utf-8")
     host = Host(find(None, folder, folder), folder, least=level, best=level, env=env)

@@ -1,7 +1,7 @@
-"""A candidate cannot read the expected outputs of its examples: neither in the module's text or file, nor in bytecode.
+"""A candidate cannot read the expected outputs of its examples in the module's text, its file or bytecode.
 
-Each candidate looks for the expected output in one place, and returns it if it is there. As a control, it finds it in
-the original text.
+Each candidate searches one place, and returns the expected output if it is there. Control: it finds the output in the
+original text.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def seeking(way: str) -> Candidate:
 
 
 class Desk:
-    """Make a workspace with a module on disk, and with old bytecode of it."""
+    """A workspace with a module on disk, and old bytecode of this module."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class Desk:
         link: str = "",
         beside: Callable[[Path, Path], object] = lambda folder, path: None,
     ) -> None:
-        """`beside` adds files to the folder of the module."""
+        """`beside` adds files next to the module."""
         path = folder / place
         path.parent.mkdir(parents=True)
         (path.parent / "__init__.py").touch()
@@ -186,7 +186,7 @@ class Desk:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def desks(level: Level, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Desk, Desk]]:
-    """A usual module, and one whose own code reads docstrings."""
+    """A usual module, and a module whose own code reads docstrings."""
     folder = tmp_path_factory.mktemp("wants")
     desks = Desk(folder / "any", MODULE, level), Desk(folder / "reading", READING, level)
     yield desks
@@ -220,8 +220,6 @@ async def test_nor_in_a_package_or_behind_a_link(place: str, link: str, level: L
             assert_so(await desk.verdict(seeking(way)))
         await desk.host.close()
 
-
-# --- other places with the wanted output --------------------------------------------------------
 
 WANTED = f">>> Meter().read(1)\\n{WANT}"
 BLANKED = {

@@ -1,6 +1,6 @@
-"""`--write` and `--record` change nothing outside the workspace, wherever its links lead.
+"""`--write` and `--record` change nothing outside the workspace, wherever links lead.
 
-Each form has a twin that leads in the same way to a place inside the workspace, which is written.
+Each form has a twin whose link leads to a place inside the workspace, which is written.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from support.standins.ollama import StandIn
 
 @pytest.fixture
 def ws(desk: Desk) -> Path:
-    """Make a workspace with other files beside it."""
+    """A workspace, with other files next to it."""
     for name in ("ws/pyproject.toml", "ws/common/shapes.py", "out/shapes.py"):
         path = desk.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

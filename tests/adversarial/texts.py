@@ -1,4 +1,4 @@
-"""Hostile texts for people to read, and functions that look for them in shown text."""
+"""Hostile texts, and functions that look for them in shown text."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ FORMS = (
     *("\u202e", "\u202a", "\u2066", "\u2069", "\u061c", "\u200e", "\u200b", "\u2060", "\ufeff", "\u00ad", "\u2028"),
     *("\u2029", "\U000e0041", "\ufff9", "\u180e"),
 )
-"""Texts that terminals or editors obey, or that hide other text from people."""
+"""Texts that terminals or editors obey, or that hide other text."""
 HOSTILE = "".join(f"{form}<{number}>" for number, form in enumerate(FORMS))
-"""All of them, each followed by a mark."""
+"""All of FORMS, each followed by a mark."""
 LINKS = "[one](command:evil) [two](https://evil.example) [three](file:///etc/passwd) ![four](http://evil.example/a.png)"
 HONEST = "naïve 日本語 👩\u200d👩\u200d👧 می\u200cخواهم — “ü” \u00a0!"
 """A text that is shown unchanged."""
 
 _LAYOUT = re.compile(r"\x1b\[(?:[\d;]*m|\?25[lh]|2K|1A)")
-"""Sequences that colour text in a terminal, or move its last line."""
+"""Sequences that only colour text in a terminal, or move its last line."""
 _VS_CODE_LINK = re.compile(r"\[[^\]]+\]\((?:https?://|command:|file:)[^)\s]+", re.IGNORECASE)
-"""The pattern that VS Code makes a link of in its notifications."""
+"""Matches text that VS Code turns into a link in notifications."""
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
@@ -53,10 +53,10 @@ def unseen(text: str, besides: str = "\n\t\u200c\u200d") -> set[str]:
 
 
 def obeyed(sent: bytes) -> set[str]:
-    """Return the sequences that a terminal would obey, except those for layout."""
+    """Return the sequences that a terminal would obey, except layout."""
     text = _LAYOUT.sub("", sent.decode())
     found = unseen(text, "\r\n\t\u200c\u200d")
-    # A terminal itself needs the end of a line, and the start of a moving line.
+    # line ends, and the start of a moving line
     return found | set(re.findall(r"\r(?=<)", text)) | set(re.findall(r"\x1b\[(?:1A|8m)<", sent.decode()))
 
 
@@ -67,12 +67,12 @@ def legible(text: str) -> set[int]:
 
 
 def is_link(text: str) -> bool:
-    """Return whether VS Code would make a link of a part of a message."""
+    """Return True if VS Code would turn a part of a message into a link."""
     return _VS_CODE_LINK.search(text) is not None
 
 
 def strings(value: Any, member: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the strings that an editor received, with their members, except those for files and programs."""
+    """Yield the strings that an editor received, except those that name files and programs."""
     if isinstance(value, str):
         yield member, value
     elif isinstance(value, dict):

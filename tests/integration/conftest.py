@@ -1,4 +1,4 @@
-"""One desk for all requests of a test module: to start the processes that run candidates is what takes longest."""
+"""Share one workspace among all requests of a test module, because starting the processes takes longest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.scripted import Desk
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk]:
-    """Tests clear it before they use it, in the event loop of their module."""
+    """A workspace for all tests of a module, in the module's event loop. Tests reset it before they use it."""
     desk = Desk(tmp_path_factory.mktemp("desk"))
     yield desk
     await desk.service.close()
@@ -22,7 +22,7 @@ async def one_desk(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[De
 
 @pytest.fixture
 def memory() -> int | None:
-    """Return the bytes of memory of the machine that `machine` simulates."""
+    """Memory in bytes of the machine that `machine` simulates."""
     return 16 * 10**9
 
 
@@ -34,7 +34,7 @@ def machine(memory: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder in which all temporary files of this process are made."""
+    """The folder for all temporary files of this process."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))

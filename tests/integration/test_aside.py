@@ -1,4 +1,4 @@
-"""Work in a thread or in a process of its own."""
+"""Work in a thread or in another process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from adacoder.source.examples import examples
 
 
 def runs(pid: int) -> bool:
-    """Return whether such a process exists and has not ended."""
+    """Return True if the process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -66,7 +66,7 @@ async def test_all_that_begins_in_the_block_has_the_process() -> None:
 
 
 async def read_by_another(pipe: Path) -> int:
-    """Wait until a process reads a pipe. Return its other end."""
+    """Start a process that reads a pipe. Return the other end of the pipe."""
     async with asyncio.timeout(20):
         while True:
             with suppress(OSError):
@@ -125,7 +125,7 @@ async def test_a_process_that_dies_is_told_of_and_replaced() -> None:
 
 
 async def test_it_ends_with_who_asks() -> None:
-    """This also holds if the process is killed, and so ends nothing itself."""
+    """The child ends even if its parent is killed, and so cannot end it."""
     program = (
         "import asyncio, os\n"
         "from adacoder.aside import aside, in_a_process\n"

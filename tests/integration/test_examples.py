@@ -1,4 +1,6 @@
-"""The tutorial and the examples' pages show what happens: their commands run with a real model's recorded replies."""
+"""The commands in the tutorial and in the examples' pages give the shown outputs, with recorded replies of a real
+model.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The repository's recorded conversations are what their handwritten replies produce now."""
+"""The recorded conversations in the repository are up to date: handwritten replies give the same recordings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ record = script_of_the_repository()
 
 
 def written_in(folder: Path, replies: str = REPLIES) -> Any:
-    """A file of replies, and its project."""
+    """A file of handwritten replies, and the project for them."""
     (folder / "shop").mkdir()
     (folder / "shop" / "cart.py").write_text(CART)
     (folder / "total.replies.toml").write_text(replies)
@@ -51,7 +51,7 @@ def written_in(folder: Path, replies: str = REPLIES) -> Any:
 
 
 def is_current(script: Any, folder: Path) -> bool:
-    """Return whether the recording is the same as a new one."""
+    """Return True if a new recording equals the stored one."""
     record.record(script, folder / "fresh")
     new, recorded = read(folder / "fresh"), read(script.recording)
     return bool((new.model, new.window, new.exchanges) == (recorded.model, recorded.window, recorded.exchanges))

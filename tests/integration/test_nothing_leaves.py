@@ -1,4 +1,4 @@
-"""Both user interfaces contact only the model server, and store nothing that nobody asked for."""
+"""The command line and the language server contact only the model server, and store only requested files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WATCHED = TESTS / "support" / "watched.py"
 
 @dataclass(frozen=True)
 class Household:
-    """All folders of a user in which a program may store files."""
+    """All folders in which a program may store files of a user."""
 
     folder: Path
 
@@ -40,7 +40,7 @@ class Household:
         return self.folder.with_suffix(".log")
 
     def settle_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Make the folders, and point programs to them."""
+        """Create the folders, and make programs use them."""
         for name, variables in {
             "home": ("HOME",),
             "tmp": ("TMPDIR", "TEMP", "TMP"),
@@ -75,7 +75,7 @@ class Household:
         }
 
     def left(self) -> set[str]:
-        """Return the names of files that a process made or wrote, and that still exist."""
+        """Return the names of written files that still exist."""
         paths = [
             Path(what) for event, what in self._events() if not event.startswith("socket.") and isinstance(what, str)
         ]
@@ -86,7 +86,7 @@ class Household:
 
 
 def _is_local_path(what: object) -> bool:
-    """Return whether this is the address of a socket in the file system, which leads nowhere else."""
+    """Return True if this is the path of a local socket."""
     return isinstance(what, list) and isinstance(what[0], str)
 
 
@@ -98,11 +98,11 @@ def household(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Household:
 
 
 REPLIES = (WRONG_REPLY, PLAN, GOOD_REPLY)
-"""Replies that make a request do all of its steps: evaluate, repair, plan, and write a new function."""
+"""Replies that take a request through all of its steps: evaluate, repair, plan, and write again."""
 
 
 def options(server: StandInServer) -> tuple[str, ...]:
-    """Return the options of the command line for a model of `server`."""
+    """Return the command line's options for a model of `server`."""
     if isinstance(server, standin_openai.StandIn):
         return "--model", f"openai:{MODEL}", "--base-url", server.host
     return "--model", MODEL, "--host", server.host

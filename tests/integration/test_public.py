@@ -1,4 +1,4 @@
-"""The public names are those of `docs/public.txt`, so that none of them disappears by accident."""
+"""The public names are the ones in `docs/public.txt`, so that none disappears by accident."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every function with doctests in real code loses its body, and gets it back from replies in any form."""
+"""Functions of real packages lose their bodies, and get them back from replies in any form."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from support.standins.ollama import Script, StandIn
 PACKAGE = Path(toolz.__file__).parent
 MODEL = "qwen2.5-coder:7b"
 VERIFIED = 57
-"""Number of toolz 1.2.0's functions with doctests that have an example that is not skipped, shows an output and runs
-the function.
-"""
+"""Number of functions of toolz 1.2.0 that have an example that runs them and shows an output."""
 FUNCTIONS = 65
 MODULES = (
     "toolz.dicttoolz",
@@ -44,7 +42,7 @@ MODULES = (
     "pickletools",
     "statistics",
 )
-"""All modules of toolz and sortedcontainers that have doctests, and large standard modules that have many."""
+"""Modules with doctests: all of toolz and sortedcontainers, and large ones of the standard library."""
 
 
 @cache
@@ -59,7 +57,7 @@ def always(reply: Script) -> Callable[[object], Script]:
 
 
 def file_of(module: str) -> Path:
-    """Return the file of a module. It is read but never imported."""
+    """Return the file of a module without importing the module."""
     spec = importlib.util.find_spec(module)
     assert spec is not None
     return Path(str(spec.origin))
@@ -71,12 +69,12 @@ def toolz_targets() -> list[Target]:
 
 
 def blanked(target: Target) -> str:
-    """Return the text of the target's module with only `...` as its body."""
+    """Return the module's text, with `...` as the target's body."""
     return f"{target.text[: target.body.start]}\n{target.indent}    ...{target.text[target.body.end :]}"
 
 
 def problem(original: Target, stub: Target, dressing: Dressing) -> str | None:
-    """Return what changed when the function came back in a dressing; None if nothing did."""
+    """Return the difference after a function lost its body and got it back; None if there is none."""
     before, after = original.text[: original.body.start], original.text[original.body.end :]
     written = splice(stub, extract(Reply(dressing(original)), stub)).text
     name = f"{original.qualname}, {dressing.__name__}"
@@ -136,7 +134,7 @@ class Workspace:
         (folder / "pyproject.toml").touch()
 
     def blank(self, target: Target) -> tuple[Path, str]:
-        """Take the body of `target` away, and return the copy of its file with the text that is left."""
+        """Remove the body of `target`. Return the copy of its file, with the remaining text."""
         path = self.folder / target.module.path.relative_to(PACKAGE.parent)
         left = blanked(target)
         path.write_text(left, encoding="utf-8", newline="")
@@ -153,7 +151,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def generate(path: Path, target: Target, host: str, *options: str) -> int:
-    """Run `adacoder generate --write` in this process. Return its exit code."""
+    """Run `adacoder generate --write` in this process. Return the exit code."""
     place = f"{path}::{target.qualname}"
     with pytest.raises(SystemExit) as ended:
         raise SystemExit(main(["generate", place, "--write", "--model", MODEL, "--host", host, *options]))
@@ -166,7 +164,7 @@ WAYS = (fenced, whole_module, body_in_its_indentation)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """With `--all` every function comes in each of these ways in turn, otherwise in one of them."""
+    """With `--all`, try every form of reply for each function, otherwise one form."""
     if "turn" in metafunc.fixturenames:
         metafunc.parametrize("turn", range(len(WAYS)) if metafunc.config.getoption("all") else [0])
 
@@ -202,7 +200,7 @@ def test_every_function_with_an_example_that_shows_an_output_is_written_back(
 
 
 def differences(original: Target, written: str, path: Path) -> Iterator[str]:
-    """Return what changed: the text around the function, or the function itself beyond its layout."""
+    """Return the differences: in the text around the function, or in the function apart from its layout."""
     result = locate(written, path, path.parents[1], qualname=original.qualname)
     before = original.text[: original.body.start], original.text[original.body.end :]
     after = written[: result.body.start], written[result.body.end :]

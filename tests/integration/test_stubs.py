@@ -1,4 +1,4 @@
-"""Stubs as people write them are found, solved and verified. Their file stays unchanged around the new body."""
+"""Functions without a body, as people write them, are found, solved and verified. The rest of the file is unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.scripted import Desk
 STUBS = FIXTURES / "stubs"
 SOLUTIONS: dict[str, str] = json.loads((STUBS / "solutions.json").read_text(encoding="utf-8"))
 UNVERIFIABLE = {"shop/prices.py::is_free"}
-"""Stubs without an example."""
+"""Functions without an example."""
 
 
 def stubs(folder: Path) -> dict[str, tuple[SourceFile, Target]]:
@@ -55,7 +55,7 @@ async def test_a_stub_is_solved_and_its_file_stays_as_it_is(label: str, one_desk
 
 
 def assert_only_the_body_changed(file: SourceFile, target: Target, edits: tuple[Edit, ...]) -> None:
-    """The bytes on disk before and after the body are also unchanged, except for an import that the candidate needs."""
+    """Check the bytes of the file before and after the body. Only imports that the candidate needs may be new."""
     data = file.path.read_bytes()
     after = file.data[len(file.encode(file.text[: target.body.end])) :]
     assert data.endswith(after)

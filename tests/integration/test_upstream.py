@@ -1,4 +1,4 @@
-"""The reports in `docs/upstream` show faults of the versions that they name, one for each remedy."""
+"""The reports in `docs/upstream` show faults in the named versions, one for each workaround in the code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CORRECTED = "{} no longer shows the fault. If a release has corrected it, remove
 
 @pytest.fixture(autouse=True)
 def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Let the scripts import `demo.py`, each with a server of its own, and write only into a temporary folder."""
+    """Run the scripts in a temporary folder, so that they can import `demo.py` with a server of their own."""
     monkeypatch.syspath_prepend(str(REPORTS))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path))

@@ -1,4 +1,4 @@
-"""A scripted model for all strategies. It recognises each role by its prompt, and answers in the right form."""
+"""A scripted model for all strategies, which recognises each role by its prompt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
 class Actor(ScriptedModel):
-    """A model that writes the given functions, and answers in the right form in all other roles."""
+    """A model that writes the given functions, and gives each other role a reply that it can read."""
 
     def __init__(
         self,
@@ -24,8 +24,8 @@ class Actor(ScriptedModel):
     ) -> None:
         """`writes(n)` returns the reply to the n-th request for the function, counted from 1.
 
-        `tests` is the reply to a request for tests, and `other_tests` to each later one; with None, it is the same.
-        `accepts` and `score` are the answers to requests to judge code.
+        `tests` is the reply to the first request for tests, and `other_tests` to later ones; None means the same reply.
+        `accepts` and `score` answer requests to judge code.
         """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes

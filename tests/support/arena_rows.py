@@ -28,13 +28,15 @@ _ROW = Row(
 
 
 def row(task: int = 0, *, right: bool | None = True, **changed: object) -> Row:
-    """Return a row for task number `task`. Its status is `verified` if it is right, else `failed`."""
+    """Return a row for task number `task`. Its status is `verified` if `right` is true, else `failed`."""
     status = "verified" if right else "failed"
     return replace(_ROW, **{"task": f"T/{task}", "right": right, "status": status, **changed})  # type: ignore[arg-type]
 
 
 def column(strategy: str, words: str, **changed: object) -> list[Row]:
-    """Return a row for each sign of `words`: `+` right, `-` failed, `!` verified but wrong, `?` a server failed."""
+    """Return a row for each character of `words`: `+` right, `-` failed, `!` verified but wrong, `?` a server
+    failed.
+    """
     meanings: dict[str, dict[str, object]] = {
         "+": {},
         "-": {"right": False},
@@ -50,12 +52,12 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """Return the attempt of round `number`. By default, the examples of the docstring fail."""
+    """Return the attempt of round `number`. By default, the docstring's examples fail."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def designed(count: int, right: int, covered: float, by_first: float | None = None) -> DesignedTests:
-    """Return the results of `count` designed tests, of which the canonical solution passes `right`."""
+    """Return the results of `count` designed tests. The canonical solution passes `right` of them."""
     return DesignedTests(count, right, covered, by_first)

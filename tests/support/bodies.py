@@ -1,4 +1,4 @@
-"""Replace the body of a function, and run its examples. Tests and a benchmark use this."""
+"""Replace the body of a function and run its examples."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STAND_INS = {
     "unwritten": "raise NotImplementedError",
     "first": "return {first}",
 }
-"""Useless bodies, which examples should reveal. `{first}` is the name of the first parameter."""
+"""Useless bodies, which good examples reveal. `{first}` is the name of the first parameter."""
 
 
 def with_body(target: Target, statement: str) -> Candidate:
-    """Return the function with `statement` as its body. The signature, decorators and docstring stay."""
+    """Return the function with `statement` as its body. Keep the signature, decorators and docstring."""
     head = target.text[target.definition.start : target.body.start]
     return Candidate(dedent(normalize(f"{head.rstrip()}\n{target.indent}    {statement}\n")))
 
 
 async def outcome_of(host: Host, target: Target, candidate: Candidate | None = None) -> Outcome:
-    """Return the outcome of evaluating `candidate`, or else the function as it is in the text."""
+    """Return the outcome of evaluating `candidate`, or else the function as it is."""
     evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=10)
     target = await evaluator.with_class_examples(target)
     candidate = candidate or current(target)

@@ -1,7 +1,7 @@
 """Load and run classic BPF programs, as the kernel does for seccomp.
 
-Programs with other instructions than AdaCoder's filters use are refused. See seccomp(2), linux/filter.h, and
-`bpf_check_classic` and `seccomp_check_filter` in the kernel.
+Programs with instructions that AdaCoder's filters do not use are refused. See seccomp(2), linux/filter.h, and the
+kernel's `bpf_check_classic` and `seccomp_check_filter`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 INSTRUCTION = struct.Struct("<HBBI")
 MOST_INSTRUCTIONS = 4096
 DATA = struct.Struct("<IIQ6Q")
-"""`struct seccomp_data`: the system call's number, the architecture, the instruction pointer and six arguments."""
+"""`struct seccomp_data`: the number of the system call, the architecture, the instruction pointer and six arguments."""
 
 LOAD, AND, RETURN = 0x20, 0x54, 0x06
 IF_EQUAL, IF_GREATER, IF_AT_LEAST, IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -26,7 +26,7 @@ Answer: TypeAlias = str | int
 
 
 class Refused(Exception):
-    """The kernel would not load this program."""
+    """The kernel would refuse to load this program."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Instruction:
 
 
 def load(program: bytes) -> list[Instruction]:
-    """Return the instructions of a program. Raise Refused if the kernel would not load the program."""
+    """Return the instructions of a program. Raise Refused if the kernel would refuse it."""
     if len(program) % INSTRUCTION.size or not 0 < len(program) // INSTRUCTION.size <= MOST_INSTRUCTIONS:
         raise Refused(f"{len(program)} bytes")
     steps = [Instruction(*fields) for fields in INSTRUCTION.iter_unpack(program)]
@@ -95,7 +95,7 @@ def holds(step: Instruction, accumulator: int) -> bool:
 
 
 def meaning(result: int) -> Answer:
-    """Translate SECCOMP_RET_ALLOW, _KILL_PROCESS or _ERRNO, the only results that AdaCoder's filters return."""
+    """Translate a filter's result: SECCOMP_RET_ALLOW, _KILL_PROCESS or _ERRNO."""
     action, value = result & 0xFFFF_0000, result & 0xFFFF
     if action == 0x0005_0000 and 0 <= value < 4096:
         return value

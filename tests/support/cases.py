@@ -9,25 +9,25 @@ from typing import Any
 
 
 def tables(test: str) -> dict[str, Any]:
-    """Return the tables of the TOML file that belongs to `test`, the path of a test module."""
+    """Return the tables of the TOML file next to the test module `test`."""
     path = Path(test)
     return tomllib.loads(path.with_name(f"{path.stem.removeprefix('test_')}.toml").read_text("utf-8"))
 
 
 def before_and_after(diff: str) -> tuple[str, str]:
-    """Return the texts before and after a diff. Each line of the diff begins with a space, `-` or `+`, then a space."""
+    """Return the texts before and after a diff, whose lines begin with a space, `-` or `+`, and a space."""
     before, after = ("\n".join(line[2:] for line in diff.split("\n") if line[:1] != sign) for sign in "+-")
     return before, after
 
 
 def with_margin(text: str) -> list[tuple[str, str]]:
-    """Split each line of `text` at the first `|` into a note, which is stripped, and the line itself."""
+    """Split each line of `text` at the first `|` into a note and the rest of the line."""
     halves = (line.partition("|") for line in text.split("\n"))
     return [(margin.strip(), line[1:]) for margin, _, line in halves]
 
 
 def parts(candidate: str, name: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Split the code of a candidate into the function `name`, the imports, and the other definitions."""
+    """Split a candidate's code into the function `name`, the imports, and the other definitions."""
     lines = candidate.splitlines()
     function, imports, definitions = "", list[str](), list[str]()
     for node in ast.parse(candidate).body:

@@ -1,4 +1,4 @@
-"""Run the command line in the tests' process, on small files."""
+"""Run the command line in the tests' process on small files."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ WRONG = STUB.replace("    pass\n", "    return float(a + b)\n")
 GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 LUCKY_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```\n"
-"""It passes both examples, and is wrong."""
+"""A reply that passes both examples but is wrong."""
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
-"""Prefix of a command that a test ends with SIGINT. Without it, a process in the background may ignore the signal."""
+"""Prefix for a command that a test ends with SIGINT. Shells let background processes ignore this signal."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Ran:
 
     @property
     def objects(self) -> list[dict[str, Any]]:
-        """The objects that `--json` printed."""
+        """Return the objects that `--json` printed."""
         return [json.loads(line) for line in self.out.splitlines()]
 
     @property
@@ -57,7 +57,7 @@ class Ran:
 
 @dataclass
 class Desk:
-    """A workspace with a command line that runs in the tests' process."""
+    """A workspace, and a command line that runs in the tests' process."""
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
@@ -76,8 +76,8 @@ class Desk:
 
 
 def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Desk:
-    """Create a Desk in `tmp_path`, without a model server."""
+    """Create a Desk in `tmp_path` without a model server."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # No server answers at this address.
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # no server answers at this address
     return Desk(tmp_path, capsys)

@@ -1,4 +1,4 @@
-"""Evaluate a function in a module and return its Outcome, for tests of the status `verified`."""
+"""Evaluate a function and return its Outcome, for tests of the status `verified`."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ async def concluded(
     reply: str | None = None,
     overlays: Mapping[Path, str] | None = None,
 ) -> Outcome:
-    """Write `text` to `file`, evaluate its function `of`, or else `reply` in its place, and return the Outcome.
+    """Write `text` to `file`. Return the Outcome of its function `of`, or of `reply` in its place.
 
-    `overlays` has the texts of other files that are open but not saved.
+    `overlays` has the unsaved texts of other files that are open.
     """
     path = ws.folder / file
     path.parent.mkdir(parents=True, exist_ok=True)

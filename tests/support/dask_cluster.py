@@ -1,4 +1,4 @@
-"""Run `adacoder arena` on a Dask cluster of real processes, with a stand-in of a model server."""
+"""Run `adacoder arena` on a Dask cluster of real processes, with a stand-in for a model server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Timeout in seconds, long enough to start several processes on a busy machine."""
+"""Timeout in seconds, which lets several processes start on a busy machine."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")
@@ -36,26 +36,26 @@ TASKS = [
 CELLS = SAMPLES * len(TASKS)
 _RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
-"""A wrong reply that passes the examples in the docstrings, but not the hidden tests."""
+"""A reply that passes the docstrings' examples but fails the hidden tests."""
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """Return the reply of the model server, which is right if the request's seed is even."""
+    """Return the model's reply: right if the request's seed is even, else wrong."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 
 @dataclass
 class DaskCluster:
-    """A Dask scheduler and workers, as processes in the background."""
+    """A Dask scheduler and its workers, as background processes."""
 
     folder: Path
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     address: str = ""
     environment: dict[str, str] = field(default_factory=dict)
-    """Environment variables for the cluster's processes, in addition to those of this process."""
+    """Additional environment variables for the cluster's processes."""
 
     def schedule(self, *more: str, before: str = "") -> None:
-        """Start the scheduler, in a process that first runs the code `before`."""
+        """Start the scheduler. Its process first runs the code `before`."""
         file = self.folder / "scheduler.json"
         file.unlink(missing_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
@@ -64,7 +64,7 @@ class DaskCluster:
         self.address = json.loads(file.read_text())["address"]
 
     def work(self, name: str, *options: str, before: str = "") -> None:
-        """Start a worker in a process that first runs the code `before`. Wait until it has joined the cluster."""
+        """Start a worker, and wait until it has joined the cluster. Its process first runs the code `before`."""
         fixed = ("worker", self.address, "--no-dashboard", "--no-nanny", "--name", name)
         self._start(name, before, *fixed, *options)
         until(lambda: b"Registered to" in (self.folder / f"{name}.log").read_bytes())
@@ -89,7 +89,7 @@ class DaskCluster:
 
 @dataclass
 class Site:
-    """A folder with tasks and rows, a cluster, and a model server."""
+    """A folder with tasks and rows, with a cluster and a model server."""
 
     folder: Path
     cluster: DaskCluster
@@ -101,11 +101,11 @@ class Site:
 
     @property
     def count(self) -> int:
-        """The number of rows in the file of rows."""
+        """Number of rows in the file of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:
-        """Start the arena, in a process that first runs the code `before`."""
+        """Start the arena. Its process first runs the code `before`."""
         model = ("--model", "openai:qwen2.5-coder:7b", "--base-url", self.server.host)
         fixed = ("--samples", str(SAMPLES), "--seed", "0", "--strategy", "direct", "--rows", rows)
         program = f"{before}\nfrom adacoder.__main__ import main\nraise SystemExit(main())"
@@ -125,7 +125,7 @@ class Run:
     process: subprocess.Popen[bytes]
 
     def end(self) -> tuple[int, list[str]]:
-        """Wait for the end of the process. Return its exit code and its lines on stderr."""
+        """Wait for the end of the arena. Return its exit code and its lines on stderr."""
         try:
             _, said = self.process.communicate(timeout=LONG)
         except subprocess.TimeoutExpired:
@@ -137,7 +137,7 @@ class Run:
 
 @contextmanager
 def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
-    """Create a site with a scheduler and no workers, or without a scheduler if `starts` is False."""
+    """Create a site without workers. Start a scheduler if `starts` is True."""
     (folder / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in TASKS))
     cluster = DaskCluster(folder)
     with StandIn(by_seed).in_thread() as server:
@@ -146,7 +146,7 @@ def site(folder: Path, *, starts: bool = True) -> Iterator[Site]:
                 cluster.schedule()
             yield Site(folder, cluster, server)
         finally:
-            for name in [*cluster.running]:  # If a scheduler ends first, its workers may not end by themselves.
+            for name in [*cluster.running]:  # end each process: workers may survive their scheduler
                 cluster.kill(name)
 
 

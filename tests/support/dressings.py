@@ -1,4 +1,4 @@
-"""The forms in which models reply with a function: in a code fence, within prose, as JSON, …"""
+"""Ways in which models wrap a function: in a code fence, in prose, in JSON, …"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.domain import Target
 from adacoder.pytext import Lines, dedent, normalize, string_interiors
 
 Dressing = Callable[[Target], str]
-"""Returns a model's reply that has the target's function unchanged, in one form."""
+"""Wraps the target's function, unchanged, in a reply of one form."""
 
 
 def _function(target: Target) -> str:
@@ -18,12 +18,11 @@ def _function(target: Target) -> str:
 
 
 def _body(target: Target) -> str:
-    """Return the target's body without the docstring, with its indentation."""
     return normalize(target.body.of(target.text)).strip("\n")
 
 
 def _in_other_indentation(text: str, unit: str) -> str:
-    """Return `text` with `unit` instead of every four spaces of indentation, except in strings."""
+    """Replace every four spaces of indentation in `text` by `unit`, except in strings."""
     lines, inside = Lines(text), string_interiors(text)
     changed: list[str] = []
     for index in range(len(lines)):

@@ -1,4 +1,4 @@
-"""Open models of the stand-in for OpenAI-compatible servers, which can imitate several engines."""
+"""Open models on a stand-in for OpenAI-compatible servers, which can imitate several engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def model_of(url: str) -> ServedModel:
 def chatting(
     replies: Replies, name: str = CODER, **stand_in: Any
 ) -> AbstractAsyncContextManager[tuple[Any, ServedModel]]:
-    """Start a stand-in with a model that thinks and a model that does not. Yield it with its model `name`."""
+    """Start a stand-in with two models, of which one thinks. Yield the stand-in and its model `name`."""
     stand_in = {"models": (Model(CODER), THINKER), **stand_in}
     return talking(KIND, replies, name, stand_in, deadlines=AT_ONCE)
 

@@ -1,4 +1,4 @@
-"""Evaluate functions in a workspace on disk, for the tests of the sandbox."""
+"""Evaluate functions in a workspace on disk, for tests of the sandbox."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder of files, in whose modules functions can be evaluated."""
+    """A folder of modules whose functions can be evaluated."""
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest isolation to accept. The strongest one that works here, up to `best`, is used."""
+    """The weakest isolation to accept. Evaluations use the strongest that works here, up to `best`."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     templates: TemplatePool | None = None
@@ -70,7 +70,7 @@ class Workspace:
         overlays: Mapping[str, str] | None = None,
         timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own timeout
     ) -> Verdict:
-        """Return the verdict on function `of` in the module `file`, whose unsaved text is `text`."""
+        """Return the verdict on the function `of`. `text` is the unsaved text of its module `file`."""
         text = dedent(text)
         what = program(self.folder / file, self.folder / root, text, of, suspects)
         changed = {self.folder / name: dedent(other) for name, other in (overlays or {}).items()}
@@ -106,7 +106,7 @@ def program(path: Path, root: Path, text: str, of: str, suspects: tuple[str, ...
 
 
 def examples(text: str, of: str = "f") -> tuple[Example, ...]:
-    """Return the examples in the docstring of function `of`, as `source` would read them."""
+    """Return the examples in the docstring of the function `of`."""
     function = next(found for found in definitions(text) if found.qualname == of)
     docstring = function.docstring
     if docstring is None:
@@ -125,7 +125,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """Return the executables of other Python versions since 3.8: on PATH, or next to the Python of the tests."""
+    """Return the executables of other Python versions since 3.8, on PATH or next to this Python."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
@@ -140,14 +140,14 @@ def other_pythons() -> list[Path]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds. The test fails after 30 seconds."""
+    """Wait until a condition holds. Fail after 30 seconds."""
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110  # The condition is about other processes, which set no Event.
             await asyncio.sleep(0.01)
 
 
 async def until_called(name: str) -> None:
-    """Wait until a descendant of this process has named itself `name`, with PR_SET_NAME of prctl(2)."""
+    """Wait until a descendant of this process has named itself `name` with PR_SET_NAME (see prctl(2))."""
 
     def is_there() -> bool:
         parents = dict(_parents())
@@ -178,7 +178,7 @@ def threads_of(pid: int) -> int:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes that work in `folder` or in a sandbox that shows it, and all their descendants."""
+    """Return the processes whose folder is `folder`, or whose sandbox shows it, with all their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -212,7 +212,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """Format the entries of a trace: the number of the call, the code of the line, and the new values."""
+    """Format a trace: for each entry, the number of the call, the line of code, and new values."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

@@ -1,4 +1,4 @@
-"""Return all findings of `doctor`, or the finding with a given name."""
+"""Return findings of `doctor`: all, or the one with a given name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Start language servers quickly, as forks of a process that has already imported the modules of a server.
+"""Start language servers quickly, by forking a process that has already imported the server's modules.
 
-Imports take most of the CPU time of a server's start and of its first job. Tests of imports, or of the start itself,
-must not use a fork, because it hides missing imports.
+Imports take most of the time of a server's start and first job. Tests of the start or of imports must not use a fork,
+because it hides missing imports.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of AdaCoder outside `adacoder.lsp` that a server imports sooner or later."""
+"""Modules of AdaCoder that a server imports, besides those in `adacoder.lsp`."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
-"""Maximum size in bytes of a request to start a server."""
+"""Maximum size in bytes of a request for a server."""
 
 
 class Forked:
-    """A forked server, with the part of the interface of `asyncio.subprocess.Process` that the tests use."""
+    """A forked server. It has the part of the interface of `asyncio.subprocess.Process` that tests use."""
 
     pid: int
     _ending: asyncio.Task[int]
@@ -48,7 +48,7 @@ class Forked:
 
     @classmethod
     async def started(cls, command: Sequence[str], folder: Path, environment: Mapping[str, str], limit: int) -> Self:
-        """Start the server of `command`: `sys.executable`, then `-c CODE` or `-m MODULE`, then arguments."""
+        """Start a server by its command line: `sys.executable`, then `-c CODE` or `-m MODULE`, then arguments."""
         pairs = [socket.socketpair() for _ in range(4)]
         question = json.dumps([command[1:], str(folder), dict(environment)])
         socket.send_fds(_parent(), [question.encode()], [theirs.fileno() for _, theirs in pairs])
@@ -68,14 +68,13 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if not self._ending.done():
-            with suppress(ProcessLookupError):  # the process has ended, but its exit code is not read yet
+            with suppress(ProcessLookupError):  # the exit code of an ended process may arrive later
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connections to a server that has ended."""
         for writer in self._writers:
             writer.close()
 
@@ -86,7 +85,7 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this file as a program that ends with this process. Return the connection to the program."""
+    """Start this file as a program that ends when this process ends. Return the connection to it."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
@@ -96,18 +95,18 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import the modules. Then fork for each request that arrives at the socket `asked`.
+    """Import the modules. Then fork twice for each request on the socket `asked`.
 
-    Each fork starts a server in a fork of its own. It reports the server's process id, and later the exit code.
+    The second fork becomes the server. The first reports the server's process id, and later its exit code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))
     for name in (*own, *(f"adacoder.{name}" for name in _AHEAD), *_AHEAD_TOO):
         importlib.import_module(name)
-    importlib.import_module("lsprotocol.converters").get_converter()  # This resolves forward references.
+    importlib.import_module("lsprotocol.converters").get_converter()  # resolve forward references once, before forking
     gc.freeze()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this process.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps the children.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which then ends this process
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # let the kernel reap the children
     while True:
         question, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)
         if not question:

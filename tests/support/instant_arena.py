@@ -1,4 +1,4 @@
-"""Run the arena in a process, with a model that answers at once: `instant_arena.py FOLDER SAMPLES`."""
+"""Run the arena with a model that answers at once: `instant_arena.py FOLDER SAMPLES`."""
 
 from __future__ import annotations
 

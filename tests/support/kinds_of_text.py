@@ -1,4 +1,4 @@
-"""Texts for tests of estimated token counts, each of a single kind: code, prose, a language, numbers, …"""
+"""Texts of one kind each, for tests of estimated token counts: code, prose, a language, numbers, …"""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _WRITTEN = {
 
 
 def _numbers() -> Mapping[str, str]:
-    """Return texts of numbers, in the forms that occur in tables and examples."""
+    """Return numbers as they are written in tables and examples."""
     numbers = [(7919 * number * number + 31) % 100_003 for number in range(1, 161)]
     return {
         "a list of numbers": f"[{', '.join(map(str, numbers))}]",
@@ -107,7 +107,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _by_chance() -> Mapping[str, str]:
-    """Return random texts, whose parts are not words in a tokenizer's vocabulary."""
+    """Return random texts. No tokenizer's vocabulary has words for them."""
     seeds = [hashlib.sha256(bytes([number])).digest() for number in range(12)]
     return {
         "hexadecimal": "\n".join(seed.hex() for seed in seeds),

@@ -1,4 +1,4 @@
-"""Create Python environments and projects on disk as the usual tools do, without these tools and the network."""
+"""Create Python environments and projects on disk as `venv` and pip do, but without these tools and a network."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""The Python that `venv` uses for new environments. `vars` is needed because typeshed lacks `sys._base_executable`."""
+"""The Python on which `venv` bases new environments. `vars` is needed because typeshed has no
+`sys._base_executable`.
+"""
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 PACKAGES = "dist-packages" if (Path(sys.base_prefix) / "lib/python3/dist-packages").is_dir() else "site-packages"
-"""Name of the folder for packages in the installed Python, which differs on Debian."""
+"""Name of the folder for installed packages, which is different on Debian."""
 _LEFT_OUT = ("test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "config-*", "__pycache__")
 
 
 def environment(folder: Path, executable: Path = EXECUTABLE, home: Path | None = None, version: str = VERSION) -> Path:
-    """Create a virtual environment at `folder`, as `venv` does. Return its `site-packages`."""
+    """Create a virtual environment as `venv` does. Return its `site-packages`."""
     packages = folder / "lib" / version / "site-packages"
     packages.mkdir(parents=True)
     (folder / "bin").mkdir()
@@ -36,7 +38,7 @@ def configure(folder: Path, home: Path) -> None:
 
 
 def installation(folder: Path) -> Path:
-    """Install a copy of the tests' Python at `folder`. Return its executable."""
+    """Copy the tests' Python to `folder`. Return its executable."""
     executable = folder / "bin" / VERSION
     executable.parent.mkdir(parents=True)
     shutil.copy2(EXECUTABLE, executable)
@@ -50,7 +52,7 @@ def installation(folder: Path) -> Path:
 
 
 def linked(source: Path, folder: Path, *, hard: bool) -> None:
-    """Copy the folders below `source` to `folder`, with hard or symbolic links instead of the files."""
+    """Copy a tree of folders. Make hard or symbolic links to the files."""
     for file in sorted(source.rglob("*")):
         place = folder / file.relative_to(source)
         if file.is_dir():
@@ -64,7 +66,7 @@ def linked(source: Path, folder: Path, *, hard: bool) -> None:
 
 
 def package(folder: Path, name: str = "installed") -> None:
-    """Create a package with a module, and with the metadata that marks it as installed."""
+    """Create a package with one module, and the metadata of an installed package."""
     (folder / name).mkdir(parents=True)
     (folder / name / "__init__.py").write_text("from .inner import ONE\n", encoding="utf-8")
     (folder / name / "inner.py").write_text("ONE = 1\n", encoding="utf-8")
@@ -73,7 +75,7 @@ def package(folder: Path, name: str = "installed") -> None:
 
 
 def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
-    """Create a Python project with a package and a secret file. Return the folder of its modules."""
+    """Create a project with a package and a secret file. Return the folder of its modules."""
     (folder / source / name).mkdir(parents=True)
     (folder / source / name / "__init__.py").write_text("ONE = 1\n", encoding="utf-8")
     (folder / source / name / ".env").write_text("private", encoding="utf-8")
@@ -84,7 +86,7 @@ def project(folder: Path, name: str = "sibling", *, source: str = "") -> Path:
 def installed_in_place(packages: Path, folder: Path, name: str = "sibling", *, hook: bool) -> None:
     """Install the project in `folder` in editable mode, as pip and setuptools do.
 
-    The `.pth` file installs an import hook if `hook` is True, else it adds the project's `src` to `sys.path`.
+    If `hook` is True, the `.pth` file installs an import hook. Otherwise it adds the project's `src` to `sys.path`.
     """
     (packages / f"{name}-1.0.dist-info").mkdir()
     told = f'{{"url": "file://{folder}", "dir_info": {{"editable": true}}}}'

@@ -1,4 +1,4 @@
-"""Test parameters for isolation levels. Tests without them use the strongest level that works here."""
+"""Test parameters for isolation levels. Other tests use the strongest level that works here."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ needs_full = pytest.mark.isolation(Level.FULL)
 FULL = pytest.param(Level.FULL, marks=needs_full, id=Level.FULL)
 LSM = pytest.param(Level.LSM, marks=pytest.mark.isolation(Level.LSM), id=Level.LSM)
 NONE = pytest.param(Level.NONE, id=Level.NONE)
-"""Has no mark, because running code unconfined needs no isolation."""
+"""The level without isolation. It has no mark, because every machine can run code unconfined."""
 LEVELS = [FULL, LSM]
 
 
 def skip_what_needs_more(items: list[pytest.Item]) -> None:
-    """Skip tests whose mark `isolation` needs a level that does not work here, or any level if none works."""
+    """Skip tests with the mark `isolation` if their level does not work here."""
     for item in items:
         needed = [mark.args[0] if mark.args else None for mark in item.iter_markers("isolation")]
         missing = [level for level in needed if not _works(level)]

@@ -1,8 +1,9 @@
-"""Run a page as its reader does: type its commands, make its changes, and compare the output.
+"""Follow a page as its reader does: type its commands, make its changes, and compare the output.
 
-* A fence ```` ```console ```` has commands after `$`, and their outputs. A command that ends in a backslash goes on.
-* Another fence below a line that ends in "`PATH`:" is added to the end of that file.
-* A fence ```` ```sh ```` has commands that need the network. They do not run.
+* A fence ```` ```console ```` has commands after `$`, and their outputs. A backslash at the end of a line continues a
+  command.
+* Another fence below a line that ends in "`PATH`:" is appended to this file.
+* Commands in a fence ```` ```sh ```` need the network, and do not run.
 
 Durations, numbers of tokens and the level of isolation may differ.
 """
@@ -25,7 +26,7 @@ _PERSON = {f"GIT_{role}_{key}": "you@example.com" for role in ("AUTHOR", "COMMIT
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, and the output below it."""
+    """A command of a page, and the output that the page shows."""
 
     command: str
     output: str
@@ -33,14 +34,14 @@ class Command:
 
 @dataclass(frozen=True)
 class Addition:
-    """A text that the page adds to the end of a file."""
+    """Text that the page tells its reader to add to a file."""
 
     path: str
     text: str
 
 
 def steps(page: str) -> Iterator[Command | Addition]:
-    """Return what the page lets its reader do, in order."""
+    """Return the steps that the page describes, in order."""
     for fence in _FENCE.finditer(page):
         added = _ADDED.search(fence["before"])
         if fence["kind"] == "console":
@@ -60,14 +61,14 @@ def steady(output: str) -> str:
 
 
 def typed(command: str, folder: Path, **variables: str) -> str:
-    """Run a command in `folder`. Return all that it shows."""
+    """Run a command in `folder`. Return its output."""
     env = {**os.environ, **_PERSON, "GIT_CONFIG_GLOBAL": os.devnull, **variables}
     run = ("bash", "-c", command)
     return subprocess.run(run, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 
 
 def follow(page: str, folder: Path, server: str = "") -> int:
-    """Follow a page in `folder`, with a model server in place of the page's. Return the number of its commands."""
+    """Follow a page in `folder` with the tests' model server. Return the number of commands."""
     commands = 0
     for step in steps(page):
         match step:

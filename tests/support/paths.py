@@ -5,6 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-"""The folder of the tests. It must be on `sys.path` to import modules such as `support.evaluating`."""
+"""Folder of the tests. It must be on `sys.path`, to import modules such as `support.evaluating`."""
 ROOT = TESTS.parent
 FIXTURES = ROOT / "fixtures"

@@ -1,4 +1,4 @@
-"""A scripted model and a conversation with it, for the tests of recordings."""
+"""A scripted model, and a conversation with it, for tests of recordings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files_in(folder: Path) -> list[str]:
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """Limit files to `size` bytes in the `with` block, as on a disk that is nearly full."""
+    """Limit the size of files to `size` bytes, as on a nearly full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -44,7 +44,7 @@ def room_for(size: int) -> Iterator[None]:
 def telling(
     replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
 ) -> ScriptedModel:
-    """Return a scripted model. Replies that are given as texts all have the same token counts."""
+    """Return a scripted model. Replies that are only texts get fixed token counts."""
     counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
     return ScriptedModel(*counted, window=window, name=name)
 
@@ -54,7 +54,7 @@ async def ask(model: ChatModel, messages: tuple[Message, ...], enough: Enough = 
 
 
 async def record(path: Path, talk: Sequence[tuple[tuple[Message, ...], Reply]] = TALK, window: Window = WINDOW) -> None:
-    """Record `talk` without any redaction."""
+    """Record `talk` without redaction."""
     recorder = Recorder(telling([reply for _, reply in talk], window), path, NOTHING)
     for messages, reply in talk:
         assert await ask(recorder, messages) == reply

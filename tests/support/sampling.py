@@ -1,4 +1,4 @@
-"""Sample test parameters. A run of the tests tries a sample by default, and every value with `--all`."""
+"""Sample test parameters: by default tests run on a sample, with `--all` on all values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 
 def sampled(values: Iterable[Any], sample: Collection[Any] | int) -> list[Any]:
-    """Return `values` as test parameters, with the mark `rest` on those that are only tried with `--all`.
+    """Return `values` as parameters. Those outside the sample get the mark `rest`.
 
-    `sample` has the values to try by default, or is a number n to try every n-th value.
+    `sample` has the values to try by default. A number n means every n-th value.
     """
     every = list(values)
     chosen = every[::sample] if isinstance(sample, int) else sample

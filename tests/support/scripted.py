@@ -30,7 +30,7 @@ def hypotenuse(a, b):
 
 
 class Desk:
-    """A workspace with one file, a service, and a model to script."""
+    """A workspace with one file, a service, and a scripted model."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -38,7 +38,7 @@ class Desk:
         self.clear()
 
     def clear(self) -> None:
-        """Reset the settings, the models and the session, but keep the warm processes, which are slow to start."""
+        """Reset settings, models and session. Keep the warm processes, because they are slow to start."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
         self.settings = Settings(models=("scripted",))

@@ -1,4 +1,4 @@
-"""The kinds of model servers with a stand-in, and functions that open and ask the stand-ins' models."""
+"""The kinds of model servers: for each, its stand-in and functions to open and ask models."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MESSAGES = (Message("system", "You write Python."), Message("user", "Write f."))
 
 @dataclass(frozen=True, slots=True)
 class ServerKind:
-    """A kind of model server, with its stand-in and the functions that open its models."""
+    """A kind of model server, with a stand-in and functions that open its models."""
 
     kind: Kind
     prefix: str
-    """Prefix of the models' ids, such as `ollama`."""
+    """Prefix of model ids, such as `ollama`."""
     stand_in: Callable[..., Any]
-    """Creates a `StandInServer` of this kind, from `replies` and the stand-in's own arguments."""
+    """Creates a stand-in of this kind from `replies` and other arguments."""
     model: Callable[[str], object]
-    """Creates a model of the given name, for the stand-in's argument `models`."""
+    """Creates a model with this name, for the stand-in's argument `models`."""
     server: Callable[[str | None, Deadlines], Server]
-    """Creates the client for the server at an address."""
+    """Creates the client for a server at an address."""
     facts_path: str
-    """Path of the HTTP request that asks for a model's properties."""
+    """Path of the HTTP request for a model's properties."""
 
 
 KINDS: Mapping[str, ServerKind] = {
@@ -52,14 +52,14 @@ KINDS: Mapping[str, ServerKind] = {
     "ollama 0.33": ServerKind(OLLAMA, "ollama", partial(StandIn, version="0.33.0"), Model, OllamaServer, "/api/show"),
     "openai": ServerKind(OPENAI, "openai", standin_openai.StandIn, standin_openai.Model, OpenAIServer, "/v1/models"),
 }
-"""All kinds, by name. Every kind must pass the tests in `integration/models/test_contract*.py`."""
+"""All kinds, by name. Each must pass `integration/models/test_contract*.py`."""
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 _OLLAMAS = {name: kind for name, kind in KINDS.items() if kind.prefix == "ollama"}
 every_ollama = pytest.mark.parametrize("kind", _OLLAMAS.values(), ids=_OLLAMAS.keys())
 
 
 def does_not_think() -> Calibration:
-    """Return the calibration of a model whose first reply had no thoughts."""
+    """Return the calibration of a model whose first reply contained no thoughts."""
     calibration = Calibration()
     calibration.thinks_aloud = False
     return calibration
@@ -107,7 +107,7 @@ async def talking(
     stand_in: Mapping[str, Any] | None = None,
     **opened: Any,
 ) -> AsyncIterator[tuple[Any, ServedModel]]:
-    """Start a stand-in with the arguments `stand_in`, and open its model `name` with the arguments `opened`.
+    """Start a stand-in with the arguments `stand_in`. Open its model `name` with the arguments `opened`.
 
     The test fails if a connection stays open at the end.
     """
@@ -128,16 +128,13 @@ async def ask(
     max_tokens: int = 512,
     stop: tuple[str, ...] = (),
 ) -> Reply:
-    """Return a reply of `model`. The test fails after `PATIENCE` seconds."""
+    """Return a reply of `model`. Fail after `PATIENCE` seconds."""
     async with asyncio.timeout(PATIENCE):
         return await model.reply(Ask(messages, enough=enough, max_tokens=max_tokens, stop=stop))
 
 
 def sentence(error: BaseException, server: StandInServer | str) -> str:
-    """Return the message of an error, with HOST instead of the address of `server`.
-
-    The test fails if the message is not a sentence on one line.
-    """
+    """Return an error's message, with HOST for the address of `server`. Fail if it is not a sentence on one line."""
     text = str(error)
     assert isinstance(error, AdaCoderError)
     assert re.fullmatch(r"['A-Z].*\.", text), text
@@ -145,18 +142,18 @@ def sentence(error: BaseException, server: StandInServer | str) -> str:
 
 
 def fate(server: StandInServer, number: int) -> list[str]:
-    """Return the events that the stand-in recorded for chat `number`, in order and without the event `load`."""
+    """Return the events of chat `number` in the stand-in's log, except `load`."""
     events = [event.rpartition(" ") for event in server.events]
     return [what for what, _, of in events if of == str(number) and what != "load"]
 
 
 def settings_of(body: Body) -> dict[str, object]:
-    """Return the parameters in the body of a chat request, including Ollama's `options`, without the messages."""
+    """Return the parameters of a chat request, including Ollama's `options`, but not the messages."""
     options = body.get("options")
     rest = {name: value for name, value in body.items() if name not in ("options", "messages")}
     return rest | (options if isinstance(options, dict) else {})
 
 
 def words(count: int) -> tuple[Message, ...]:
-    """Return a prompt for which a stand-in counts `count` tokens, plus some for the chat template."""
+    """Return a prompt that a stand-in counts as `count` tokens, without the chat template."""
     return (Message("user", "word " * count),)

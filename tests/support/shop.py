@@ -1,4 +1,4 @@
-"""A module with prices, for tests of what changed since a commit."""
+"""A module with prices, for tests of changes since a commit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ BROKEN = ("return sum(values)", "return sum(values) + 1")
 
 
 def edited(desk: Desk, *pairs: tuple[str, str], name: str = "shop.py") -> None:
-    """Replace texts in a file. Each must be there."""
+    """Replace texts in a file. Fail if one is missing."""
     path = desk.folder / name
     text = path.read_text("utf-8")
     for old, new in pairs:
@@ -83,11 +83,11 @@ def edited(desk: Desk, *pairs: tuple[str, str], name: str = "shop.py") -> None:
 
 
 def replaced(new: str) -> tuple[tuple[str, str], ...]:
-    """Return the pairs for `edited` that put `new` in the place of the examples of `total`, and remove its others."""
+    """Return pairs for `edited` that replace the examples of `total` by `new`, and remove the other examples."""
     return ((GOOD, new), *OTHERS)
 
 
 def checked(desk: Desk, *options: str) -> dict[str, str]:
-    """Return the docstrings that were checked, each with the reason."""
+    """Return the checked docstrings, each with the reason for its check."""
     objects = desk.run("check", "--changed", "--json", *options).objects
     return {each["target"].partition("::")[2]: each["change"]["why"] for each in objects if "change" in each}

@@ -1,4 +1,4 @@
-"""Put candidates into texts with `splice`, and check the properties of every splice."""
+"""Insert candidates with `splice`, and check properties that hold for every splice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """Return the text of the module with a candidate in place, after a `check` of the splice."""
+    """Return the module's text with a candidate in place, after checking the splice."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)
@@ -36,16 +36,15 @@ def put(
 
 
 def body(function: str, text: str = STUB, qualname: str = "f") -> str:
-    """Put the candidate `function` in place in `text`, and return the function's body in the new text."""
+    """Insert the candidate `function` into `text`. Return the function's new body."""
     result = put(text, function, qualname=qualname)
     target = target_in(result, qualname)
     return target.body.of(result).removeprefix("\n")
 
 
 def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod.py") -> None:
-    """Check the properties of every splice.
-
-    The edits are small and in order, the function's header stays the same, and a second splice changes nothing.
+    """Check properties of a splice: its edits are small and in order, the function's header stays the same, and a
+    second splice changes nothing.
     """
     assert apply_edits(target.text, placed.edits) == placed.text
     again = target_in(placed.text, target.qualname, file)
@@ -64,7 +63,7 @@ def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod
 
 
 def assert_small(text: str, edit: Edit) -> None:
-    """Check that an edit does not replace its first or last line by the same line."""
+    """Check that an edit does not replace its first or last line by an equal line."""
     old, new = text[edit.start : edit.end].splitlines(keepends=True), edit.text.splitlines(keepends=True)
     assert old != new
     if old and new:

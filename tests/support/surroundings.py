@@ -1,4 +1,4 @@
-"""Write a project to disk, and return the pieces of the project that a prompt shows to a model."""
+"""Write a project to disk, and return the context that a model gets from it."""
 
 from __future__ import annotations
 
@@ -151,20 +151,20 @@ type Pairs = list[tuple[Order, int]]
 
 
 class Project:
-    """A workspace on disk that is written from texts."""
+    """A workspace on disk, given by texts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def write(self, **modules: str) -> None:
-        """Write modules. In a name, `__in__` means a slash, and `pkg____init__` means `pkg/__init__.py`."""
+        """Write modules. The name `pkg__in__a` means `pkg/a.py`, and `pkg____init__` means `pkg/__init__.py`."""
         for name, text in modules.items():
             path = self.folder / f"{name.replace('____init__', '/__init__').replace('__in__', '/')}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(text), encoding="utf-8")
 
     def target(self, qualname: str, text: str, file: str = "shop.py") -> Target:
-        """Write `text` to a file, and return its function `qualname`."""
+        """Write `text` to a file. Return its function `qualname`."""
         path = self.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         text = textwrap.dedent(text)
@@ -172,7 +172,7 @@ class Project:
         return locate(text, path, self.folder, qualname=qualname)
 
     def pieces(self, qualname: str, text: str, file: str = "shop.py", **overlays: str) -> tuple[Piece, ...]:
-        """Write `text` to a file, and return the pieces of context for its function `qualname`."""
+        """Write `text` to a file. Return the pieces of context for its function `qualname`."""
         opened = {self.folder / f"{name}.py": textwrap.dedent(text) for name, text in overlays.items()}
         return pieces(self.target(qualname, text, file), opened)
 

@@ -1,4 +1,4 @@
-"""Scripted Agents for a real Request. They record the calls that a strategy makes, and return scripted results."""
+"""Scripted Agents for a real Request. They record a strategy's calls, and return scripted results."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ TARGET = Target(
 
 
 def written(number: int) -> Candidate:
-    """Return the n-th program that a Team writes."""
+    """Return the n-th program of a Team."""
     return Candidate(f"def area(n): return {number}")
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which only the examples with the numbers `passed` match, and the first other one failed."""
+    """Return a verdict in which the examples with the numbers `passed` match, and the first of the other examples
+    failed.
+    """
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
     failure = None if failed is None else Failure(FailureKind.WRONG_OUTPUT, "It is wrong.", failed, got="0")
@@ -49,7 +51,7 @@ def matching(*passed: int) -> Verdict:
 
 PASSED = matching(1, 2, 3)
 UNPROVED = replace(PASSED, results=tuple(replace(each, entered=False) for each in PASSED.results))
-"""A verdict in which all examples match, but none runs the function."""
+"""A verdict in which all examples match, but none of them calls the function."""
 BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), parses=True)
 UNREADABLE = Verdict(Failure(FailureKind.SYNTAX_ERROR, "It does not parse."))
 MEMORISED = Verdict(
@@ -62,12 +64,12 @@ MEMORISED = Verdict(
 
 
 def steps_of(*values: int) -> Trace:
-    """Return a trace in which the variable `n` has these values, one after the other."""
+    """Return a trace in which the variable `n` takes these values."""
     return Trace(tuple(Executed(1, 1, (("n", str(each)),)) for each in values), ended=True)
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""The answers to the calls of a model, by action. The last answer of an action is also given to all further calls."""
+"""Answers of a model, by action. The last answer of an action repeats."""
 
 
 @dataclass
@@ -80,13 +82,13 @@ class Asked:
 
 @dataclass
 class Team:
-    """A conversation, an evaluator and a specialist for a Request, with scripted answers, verdicts and traces."""
+    """A conversation, an evaluator and a repair specialist for a Request, all scripted."""
 
     verdicts: Sequence[Verdict]
-    """The verdicts on the programs, in order. All further programs fail all examples."""
+    """The verdicts on the programs, in order. Any further program fails all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """Returns the trace of an example for the n-th program."""
+    """Returns the trace of an example in the n-th program."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)
@@ -119,7 +121,7 @@ class Team:
         return candidate
 
     async def run(self, name: str, iterations: int | None = None, start: Candidate | None = None) -> Outcome:
-        """Run the strategy `name`, with the first candidate `start` if it is given."""
+        """Run the strategy `name`. `start` is the first candidate, if there is one."""
         strategy, agents = STRATEGIES[name], cast(Any, self)
         request = Request(
             TARGET,

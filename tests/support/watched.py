@@ -1,8 +1,8 @@
-"""Run `adacoder` and record all of its connections and all files that it writes: `python watched.py LOG [COMMAND…]`.
+"""Run `adacoder`, and record its connections and the files that it writes: `python watched.py LOG [COMMAND…]`.
 
-LOG gets one line for each event: a JSON list of the event and its object. The events are Python's audit events (PEP
-578), which no library can avoid. Connections of the process to itself are not recorded, because the probe of isolation
-makes them to check that they fail only in the sandbox. The processes that run examples have tests of their own.
+Each line of LOG is a JSON list: the event and its object. Events are Python's audit events (PEP 578), which no library
+can avoid. Connections of the process to itself are ignored, because the probe of isolation makes them. Processes that
+run examples are tested elsewhere.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if __name__ == "__main__":
 
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     elsewhere = os.environ.get("ADACODER_TEST_STRAY")
-    if elsewhere:  # The tests must detect these two violations.
+    if elsewhere:  # the test gives these arguments to check that it detects violations
         Path("stray.txt").write_text("stored", encoding="utf-8")
         with socket.socket() as stray:
             stray.connect_ex(("127.0.0.1", int(elsewhere)))

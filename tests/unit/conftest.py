@@ -1,7 +1,4 @@
-"""A unit test stays in its own process.
-
-A test that starts another process, or talks to a server, belongs in tests/integration.
-"""
+"""Keep unit tests in their own process. Tests that start processes or use servers belong in tests/integration."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import pytest
 
 _STARTING = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
 _CONNECTING = {"socket.connect", "socket.getaddrinfo"} if sys.platform != "win32" else set[str]()
-"""On Windows, event loops connect to themselves."""
+"""Audit events that an event loop causes on Windows, because it connects to itself."""
 _FORBIDDEN = _STARTING | _CONNECTING
 _left: list[str] = []
 
@@ -27,7 +24,7 @@ sys.addaudithook(_note)
 
 @pytest.fixture(autouse=True)
 def stays_here() -> Iterator[list[str]]:
-    """Fail a test that left this process. Yield the list of such events."""
+    """Fail a test that starts a process or connects to a server. Yield the list of such events."""
     _left.clear()
     yield _left
     assert not _left, f"this is no unit test: {', '.join(sorted(set(_left)))}"

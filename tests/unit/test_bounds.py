@@ -1,4 +1,4 @@
-"""Foreign text is read within limits, and the event loop runs meanwhile."""
+"""Foreign text is read within limits, and without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FAILED = Verdict(Failure(FailureKind.EXCEPTION, "It failed."))
 
 
 def waiting_for_the_loop(gives: object) -> tuple[Callable[..., Any], Callable[[], object]]:
-    """Return a reader that ends only after the event loop has run meanwhile, and a function that makes the loop run."""
+    """Return a reader that ends only after the event loop has run, and a function that makes it run."""
     went_on = threading.Event()
 
     def reader(*_: object, **__: object) -> object:
@@ -66,7 +66,7 @@ async def asked(role: Role[Any], model: ScriptedModel = WRITING) -> object:
 
 
 class Passing:
-    """A host on which everything passes."""
+    """A host on which every example passes."""
 
     async def evaluate(self, *_: object, **__: object) -> Verdict:
         return Verdict(None)

@@ -1,4 +1,4 @@
-"""The VS Code client, the docs and the command line agree with the definition of the settings."""
+"""The VS Code extension, the docs and the command line agree with the definitions of the settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL: dict[str, dict[str, Any]] = {
 PROPERTIES = {
     key.removeprefix("adacoder."): value
     for key, value in ALL.items()
-    if key not in RENEWING.OWN  # they belong to the client
+    if key not in RENEWING.OWN  # settings of the extension itself
 }
 
 
@@ -56,7 +56,7 @@ def test_what_is_made_of_the_definition_is_up_to_date(which: str, changes: list[
         changed = {**SETTINGS, "max_iterations": replace(SETTINGS["max_iterations"], **change)}
         assert renew(text, RENEWING.definitions(changed)) != text
     families = {name: STRATEGIES[name] for name in FAMILIES}
-    if which != "table":  # it links to the page on strategies
+    if which != "table":  # a link to the page on strategies
         assert "other" in renew(text, RENEWING.definitions(families={**families, "other": STRATEGIES["direct"]}))
 
 
@@ -111,7 +111,7 @@ def test_the_choices_agree(key: str) -> None:
 
 
 def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_path: Path) -> None:
-    refused = {key.removeprefix("adacoder.") for key in RENEWING.OWN} - {"showWriting"}  # it cannot do harm
+    refused = {key.removeprefix("adacoder.") for key in RENEWING.OWN} - {"showWriting"}  # a harmless setting
     for key in PROPERTIES:
         notices: list[str] = []
         (tmp_path / "pyproject.toml").write_text(f"[tool.adacoder]\n{key} = 1\n", encoding="utf-8")
@@ -119,7 +119,7 @@ def test_what_a_project_may_not_say_its_workspace_settings_may_not_either(tmp_pa
         refused |= {key} if "a project may not set it" in "".join(notices) else set()
     assert {"path", "isolation", "ollama.host"} <= refused
     machines = {key.removeprefix("adacoder.") for key, value in ALL.items() if value["scope"] == "machine"}
-    # Each workspace has its own interpreter, which runs inside isolation.
+    # the interpreter may differ by workspace, and it runs isolated
     assert machines == refused - {"interpreter"}
     restricted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert {f"adacoder.{key}" for key in refused} | {"adacoder.model"} == set(restricted)

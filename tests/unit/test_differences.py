@@ -1,4 +1,4 @@
-"""Outputs in questions and reports about a difference."""
+"""Outputs in questions and reports about differences."""
 
 from __future__ import annotations
 

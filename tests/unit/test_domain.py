@@ -1,4 +1,4 @@
-"""The meaning of the words: `verified`, the progress of a candidate, and the Journal's record."""
+"""The status `verified`, the order of candidates by progress, and the Journal's record."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SPAN = Span(0, 0)
 EXAMPLE = Example("f(1)\n", "2\n", 3)
 CANDIDATE = Candidate("def f(x): return 2")
 RAN = ExampleResult(EXAMPLE, True, entered=True)
-"""An example that ran the target and passed."""
+"""A passed example that ran the target's code."""
 ELSE = ExampleResult(EXAMPLE, True, counts=False)
-"""An example that passed but ran something else."""
+"""A passed example that ran only other code."""
 PASSED = Verdict(None, parses=True, defines=True, imports=True, results=(RAN,))
 WRONG = Failure(FailureKind.WRONG_OUTPUT, "It gave 3 instead of 2.", EXAMPLE, got="3\n")
 

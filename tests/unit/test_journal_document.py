@@ -1,4 +1,4 @@
-"""The journal as a document: searches as trees, and no text with an effect in Markdown."""
+"""The journal as a Markdown document: searches as trees, and foreign text without markup."""
 
 from __future__ import annotations
 

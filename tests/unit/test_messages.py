@@ -1,4 +1,4 @@
-"""Messages that name settings. Each user interface spells them in its way, and the words of others stay unchanged."""
+"""Messages name a setting as the user's interface spells it. Foreign text in them is never changed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_others_say_arrives_as_it_is() -> None:
     error = BadReply("http://h", FOREIGN)
     assert FOREIGN in str(error)
     assert FOREIGN in in_an_editor(str(error))
-    # The control: in our own messages, an editor has its own names of settings.
+    # control: in AdaCoder's own messages, editors have their own names of settings
     ours = OutOfMemory("m", FOREIGN)
     assert f"({FOREIGN}): choose a smaller model with --model, or lower --context-tokens." in str(ours)
     shown = in_an_editor(str(ours))
@@ -83,7 +83,7 @@ def test_a_text_that_is_cut_keeps_its_settings_whole(most: int) -> None:
 
 
 def every_error() -> list[ModelError]:
-    """Return one error of each kind that users may see, with arguments made from the parameters' names."""
+    """Return one error of each kind that users may see. Arguments are made from the parameters' names."""
     made = {"host": "http://h", "url": "http://h", "status": 401, "seconds": 1.0, "bound": Bound.SETTING}
     kinds = [each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, ModelError)]
     found = []

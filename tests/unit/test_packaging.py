@@ -1,4 +1,4 @@
-"""The files for other package managers name the version and the dependencies of `pyproject.toml`."""
+"""Files for other package managers have the version and dependencies of `pyproject.toml`."""
 
 from __future__ import annotations
 

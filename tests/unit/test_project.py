@@ -1,4 +1,4 @@
-"""Tests for the project around a file: its folder, its pyproject.toml and its own Python files."""
+"""The project around a file: its folder, its pyproject.toml and its Python files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_nearest_pyproject_is_looked_for_up_to_the_top(tmp_path: Path) -> No
     (tmp_path / "pyproject.toml").touch()
     assert pyproject_file(deep, tmp_path) == tmp_path / "pyproject.toml"
     assert pyproject_file(deep, tmp_path / "a") is None
-    (deep / "pyproject.toml").symlink_to("nowhere")  # whatever it is, it hides the one above
+    (deep / "pyproject.toml").symlink_to("nowhere")  # whatever it is, this file hides the one above
     assert pyproject_file(deep, tmp_path) == deep / "pyproject.toml"
 
 

@@ -1,4 +1,4 @@
-"""The texts of progress and outcomes, the JSON object, and the exit codes."""
+"""The texts of progress and outcomes, the JSON object, and exit codes."""
 
 from __future__ import annotations
 

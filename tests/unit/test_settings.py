@@ -1,4 +1,4 @@
-"""Settings: an invalid value becomes its default, with one notice."""
+"""Settings: an invalid value is replaced by the default, with one notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings written to a pyproject.toml. Nothing else in it changes, or it stays unchanged."""
+"""Writing settings into a pyproject.toml changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard of tests/unit/conftest.py notices what it forbids."""
+"""The guard in tests/unit/conftest.py notices processes and connections."""
 
 from __future__ import annotations
 

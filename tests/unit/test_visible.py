@@ -1,4 +1,4 @@
-"""The shown form of a text: everything is visible, and nothing is obeyed."""
+"""Text is shown with all characters visible, so that a terminal obeys none of them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_stream_through_which_all_goes_visibly() -> None:
     stream.writelines(["b\r", "\n"])
     print("c\u202e", file=cast("io.StringIO", stream))
     assert below.getvalue() == "a\\x1bb\\r\nc\\u202e\n"
-    assert not cast("io.StringIO", stream).isatty()  # it belongs to the stream
+    assert not cast("io.StringIO", stream).isatty()  # the wrapped stream answers
 
 
 def test_an_editor_gets_messages_as_lines_data_visibly_and_edits_as_they_are() -> None:

@@ -9,7 +9,7 @@ import type { Client } from "../server";
 export const DEBUG = "adacoder/debug";
 const DEBUGGER = "ms-python.debugpy";
 
-/** All that a debugger needs, or the reason why there is nothing to debug. */
+/** The data that a debugger needs, or the reason why nothing can be debugged. */
 interface Debuggee {
   readonly interpreter: string;
   readonly folder: string;
@@ -61,14 +61,14 @@ async function isConfirmed({ path, interpreter }: Debuggee): Promise<boolean> {
   return (await window.showWarningMessage(l10n.t("Debug examples of {0}?", visible(path)), { modal: true, detail }, agree)) === agree;
 }
 
-/** A path without characters that could make the dialog's text look different. */
+/** A path without invisible or misleading characters, for the dialog. */
 function visible(path: string): string {
   return path.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }
 
 /**
- * A launch that no name of a file can change: it starts no shell, and VS Code finds no variable in its arguments, such
- * as `${command:…}`.
+ * A launch that is safe for any file name: it starts no shell, and its arguments contain no variable that VS Code would
+ * replace, such as `${command:…}`.
  */
 function launch({ interpreter, folder, root, path, module, qualifiedName, setup, env, options }: Debuggee, program: string): DebugConfiguration {
   return {

@@ -47,7 +47,9 @@ import {
 } from "./results";
 import { EXAMPLES, tree, type ExamplesAnswer, type Node } from "./tree";
 
-/** Folders without examples of the project itself. VS Code's search allows no nested braces. */
+/**
+ * Folders that have no examples of the project itself, such as environments. VS Code's search allows no nested braces.
+ */
 const EXCLUDED = "{**/.*/**,**/node_modules/**,**/site-packages/**,**/__pycache__/**,**/venv/**}";
 /** Folders of built files, unless they are packages. */
 const OUTPUT = /\/(?:build|dist)(?=\/)/g;
@@ -78,9 +80,9 @@ class Explorer {
   private readonly asked = new WeakMap<TestItem, symbol>();
   private readonly waiting = new Map<string, NodeJS.Timeout>();
   private readonly known = new WeakSet<Client>();
-  /** Files of which a job or a check on save has found something new. */
+  /** Files for which the server has announced new evidence. */
   private readonly news = new Set<string>();
-  /** The results that each docstring shows. */
+  /** The results that are shown for each docstring. */
   private readonly shown = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
 
@@ -141,7 +143,7 @@ class Explorer {
   }
 
   /**
-   * Lists the files that appear to have examples, and removes files that are gone. The server reads a file only once
+   * Lists the files that appear to have examples, and removes files that are gone. The server reads a file only when
    * the user expands it.
    */
   private async discover(): Promise<void> {
@@ -182,7 +184,7 @@ class Explorer {
     return item;
   }
 
-  /** The tests in a folder. Adds the folder to the tree if need be. */
+  /** The tests in a folder. Adds the folder to the tree if necessary. */
   private inFolder(path: readonly string[]): TestItemCollection {
     let found = this.controller.items;
     for (const [depth, label] of path.entries()) {
@@ -205,7 +207,7 @@ class Explorer {
     }
   }
 
-  /** Shows a file's examples, starting the server if need be. */
+  /** Shows a file's examples. Starts the server if necessary. */
   private async look(item: TestItem): Promise<void> {
     if ((await this.server.running()) !== undefined) await this.resolve(item);
   }
@@ -252,7 +254,7 @@ class Explorer {
     }
   }
 
-  /** Listens for what jobs and checks on save find out. */
+  /** Shows the results of jobs and of checks on save. */
   private listen(): void {
     const client = this.server.current;
     if (client === undefined || this.known.has(client)) return;
@@ -338,7 +340,7 @@ class Explorer {
     const ids = [...new Set([...wanted.values()].flatMap((item) => this.nodes.get(item)?.runs ?? []))];
     const broken = include.filter(({ error, children }) => error !== undefined && children.size === 0);
     if (ids.length + unwritten.length + broken.length === 0) return;
-    // VS Code shows the worst result of all runs of a request: a test that failed once would never pass.
+    // A continuous run needs a new request for each check: VS Code shows the worst result of all runs of a request.
     const own = only === undefined ? request : new TestRunRequest(include, request.exclude, request.profile, true);
     const run = this.controller.createTestRun(own);
     for (const item of wanted.values()) run.started(item);
@@ -421,8 +423,8 @@ class Explorer {
   }
 
   /**
-   * Reports the coverage of each file; VS Code loads the lines when the file is shown. Skips files that changed since
-   * the start, according to `versions`.
+   * Reports the coverage of each file. VS Code loads the lines when it shows the file. Skips files that have changed
+   * since the versions in `versions`.
    */
   private cover(
     run: TestRun,
@@ -436,7 +438,7 @@ class Explorer {
     for (const [file, coverages] of files) {
       const uri = Uri.parse(file);
       const [before, now] = [versions.get(uri.toString()), versionOf(uri)];
-      const isOpened = before === undefined && now === 1; // the text is the same as on disk
+      const isOpened = before === undefined && now === 1; // opened meanwhile, with the text on disk
       if (now !== before && !isOpened) {
         run.appendOutput(`${l10n.t("{0} changed during the run: run it again for its coverage.", workspace.asRelativePath(uri))}\r\n`);
         continue;
@@ -459,7 +461,7 @@ async function tellOfFailure(error: unknown): Promise<void> {
   if (chosen === log) await commands.executeCommand("adacoder.showLog");
 }
 
-/** Calls `act` for all values, for a few of them at a time. */
+/** Calls `act` for all values, a few at a time. */
 async function forAll<T>(values: readonly T[], act: (value: T) => Promise<void>): Promise<void> {
   const left = values.values();
   const work = async (): Promise<void> => {
@@ -472,7 +474,7 @@ function itemsIn(items: TestItemCollection): TestItem[] {
   return [...items].map(([, item]) => item);
 }
 
-/** Files and tests, with the files of each folder in place of the folder. */
+/** Replaces each folder among tests by the files in it. */
 function spread(items: readonly TestItem[], exclude: readonly TestItem[] = []): TestItem[] {
   const left = items.filter((item) => !exclude.includes(item));
   return left.flatMap((item) => (item.uri === undefined ? spread(itemsIn(item.children), exclude) : [item]));

@@ -1,8 +1,11 @@
-/** Results of a run of examples, in the terms of a test explorer. Only its words depend on VS Code. */
+/** Results of examples as reports for a test explorer. Uses VS Code only to translate texts. */
 
 import { l10n } from "vscode";
 
-/** The request. With a token its answer is empty, and its results arrive as separate {@link CheckAnswer}s. */
+/**
+ * The request to check examples. With a token, its answer is empty, and the results arrive as separate {@link
+ * CheckAnswer}s.
+ */
 export const CHECK = "adacoder/check";
 
 export interface ExampleResult {
@@ -27,7 +30,7 @@ export interface DocstringResult {
   readonly reason: string | null;
   /** The first failure. An error of the module itself, such as a syntax error, belongs to no example. */
   readonly failure?: { readonly message: string } | null;
-  /** undefined: an older server, or a deleted docstring. */
+  /** undefined for an older server, or if the docstring was deleted. */
   readonly coverage?: Coverage | null;
   readonly results: readonly ExampleResult[];
 }
@@ -51,7 +54,9 @@ export interface EvidenceAnswer {
   }[];
 }
 
-/** A failed test. `got` is set if it gave an output that differs from the docstring, and not if it did not end. */
+/**
+ * A failed test. `got` is its output if this differs from the docstring; undefined if, for example, the test timed out.
+ */
 export interface Failed {
   readonly id: string;
   readonly state: "failed" | "errored";
@@ -65,8 +70,8 @@ export type Told = { readonly id: string; readonly state: "passed" | "skipped"; 
 const DIFFERS = l10n.t("Its output differs from the docstring.");
 
 /**
- * Reports of a docstring's tests. An example that isolation denied is errored, not failed. Examples that did not run
- * because an earlier one failed are skipped. If none failed, the obstacle is the error of each.
+ * Reports of a docstring's tests. An example that isolation stopped is errored, not failed. Examples after a failure
+ * are skipped. If none could run, each gets the reason as its error.
  */
 export function told({ id, status, reason, failure, results }: DocstringResult): Told[] {
   if (status === "error" || results.length === 0) {
@@ -85,7 +90,7 @@ export function told({ id, status, reason, failure, results }: DocstringResult):
   });
 }
 
-/** A text for a terminal, in which its control characters have no effect. */
+/** A text for a terminal, with its control characters escaped. */
 export function terminal(text: string): string {
   return text.replace(/[^\P{C}\n\t]/gu, "\ufffd").replaceAll("\n", "\r\n");
 }

@@ -1,9 +1,9 @@
-/** The tree of a file's examples, from the server's list. Only its words depend on VS Code. */
+/** The tree of a file's examples, from the server's list. Uses VS Code only to translate texts. */
 
 import { l10n } from "vscode";
 import type { Range } from "vscode-languageclient/node";
 
-/** The request; its answer is {@link ExamplesAnswer}. */
+/** The request for a file's examples; its answer is {@link ExamplesAnswer}. */
 export const EXAMPLES = "adacoder/examples";
 
 /** An example of a docstring. */
@@ -44,17 +44,17 @@ export interface Node {
   readonly id: string;
   readonly label: string;
   readonly range: Range;
-  /** The id to run for this node alone; undefined: only its children are run. */
+  /** The id with which this node is run; undefined if only its children can be run. */
   readonly runs: string | undefined;
   readonly want: string | undefined;
-  /** True if it belongs to a function that has no body yet. */
+  /** True if the node belongs to a function that has no body yet. */
   readonly isStub: boolean;
   readonly children: Node[];
 }
 
 /**
- * The nodes below a file: classes with their methods, functions and the module's docstring, if they have examples. Of a
- * page, the examples themselves.
+ * The nodes below a file: classes with their methods, functions, and the module's docstring, if they have examples.
+ * Below a page, the examples themselves.
  */
 export function tree(uri: string, items: readonly Documented[]): Node[] {
   const top: Node[] = [];
@@ -84,7 +84,7 @@ function docstring(item: Documented, id: string): Node {
   return { id, label, range: item.range, runs: id, want: undefined, isStub, children };
 }
 
-/** The children of the class at `path`. Adds the class to the tree if need be. */
+/** The children of the class at `path`. Adds the class to the tree if necessary. */
 function within(uri: string, path: readonly string[], range: Range, top: Node[], classes: Map<string, Node>): Node[] {
   let siblings = top;
   for (const [depth, label] of path.entries()) {

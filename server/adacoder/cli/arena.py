@@ -49,9 +49,9 @@ class Wanted:
     slots: int | None
     patience: float
     downloads: bool
-    """True to download the tasks. `tasks` is then their name on the dataset hub."""
+    """True to download the tasks from the dataset hub. `tasks` is then their name there."""
     dask: str | None
-    """The address of a cluster's scheduler; None to run the cells on this machine."""
+    """Address of a Dask scheduler that distributes the cells; None to run them on this machine."""
     dask_without_tls: bool
     """True to accept an unencrypted connection to a scheduler on another machine."""
 
@@ -87,7 +87,7 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """A sentence on the number of cells that have a row, and on how to continue; empty before the first cell."""
+        """Sentence that says how many cells have a result, and how to continue; empty before the first cell."""
         progress = self._progress
         if progress is None:
             return ""
@@ -152,7 +152,7 @@ class _Comparison:
 
 
 def _downloaded(name: Path) -> Path:
-    """Download the tasks `name` from the dataset hub, unless they were downloaded before. Return their file.
+    """Return the file with the tasks `name`. Download it from the dataset hub if needed.
 
     Raises:
         TasksError: the tasks cannot be downloaded.
@@ -163,7 +163,9 @@ def _downloaded(name: Path) -> Path:
 
 
 async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) -> TaskSet:
-    """Load the tasks at `path` that match the pattern `only`. `folder` is the workspace of tasks that have none.
+    """Load the tasks at `path` whose names match the pattern `only`.
+
+    Tasks without a workspace of their own get `folder`.
 
     Raises:
         TasksError: no task matches, or two tasks have the same name.
@@ -182,7 +184,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return the tasks whose own solution passes on this machine. Print the reason for each task that is left out."""
+    """Return the tasks whose own solution passes on this machine. Print why a task is left out."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -194,7 +196,7 @@ async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
 
 
 def _is_folder(path: Path) -> bool:
-    """Return True if `path` is a folder of the user's code, and False if it is a file of tasks.
+    """Return True for a folder of the user's code, False for a file of tasks.
 
     Raises:
         TasksError: `path` does not exist.
@@ -212,7 +214,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows the progress of the cells, as a moving line on a terminal, else as a new line from time to time."""
+    """Shows the progress: as a moving line on a terminal, else as a new line from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -235,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress: the counts, the best result so far, and the reason for a wait."""
+    """Return lines about the progress: the counts, the best result so far, and the reason if the run waits."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

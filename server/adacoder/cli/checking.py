@@ -66,18 +66,16 @@ if TYPE_CHECKING:
 FAILED = 1
 """Exit code if a docstring fails."""
 _AHEAD = 500
-"""Maximum number of docstrings with an unfinished check. Of these, the evaluator runs only a few at a time. The others
-wait for their turn, or for the search that shows that they could not see private files.
-"""
+"""Maximum number of docstrings with an unfinished check. The evaluator runs only a few of them at a time."""
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
-"""Suffixes of files to check. A file without a suffix may be Python; if it is not, it does not parse."""
+"""Suffixes of files to check. A file without a suffix may be a Python script."""
 _NOTHING = "No examples found, so nothing was checked."
 _MOST_NAMED = 8
 """Maximum number of skipped files, folders and links to name in the last line."""
 _SWITCH_SECONDS = 0.0005
-"""Interval at which Python switches threads. It is short because the event loop must answer many short messages."""
+"""Interval at which Python switches threads. It is short so that the event loop answers many small messages fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +87,12 @@ class Unit:
     """The workspace of the docstring."""
     settings: Settings
     is_named: bool
-    """True if the user named the docstring. Then it is a failure if the examples prove nothing."""
+    """True if the user named the docstring. The check then fails if the examples prove nothing."""
     change: Change | None = None
-    """The change because of which it is checked; None if everything is checked."""
+    """The change because of which the docstring is checked; None if everything is checked."""
 
     @property
     def task(self) -> Task:
-        """A new task that checks the docstring."""
         return Task(self.documented.target, self.settings, Project(self.folder))
 
 
@@ -126,9 +123,9 @@ class Checking:
         tested: True to also run the project's tests that run a function.
         updates: True to show the change that writes the actual outputs of failed examples into their files.
         writes: True to make this change.
-        changed: finds what changed since a commit, so that only this is checked; None to check everything.
+        changed: finds the functions that changed since a commit, to check only these; None to check everything.
         reads_pages: True to check the pages of a folder as well.
-        selects: decides by the place of a docstring, such as `a.py::f`, if it is checked; None for all docstrings.
+        selects: returns True if the docstring at a place such as `a.py::f` is checked; None to check all docstrings.
         exits_first: True to stop at the first docstring that fails.
         junit: the file for a JUnit report; None for no report.
         sarif: the file for a SARIF report; None for no report.
@@ -143,7 +140,7 @@ class Checking:
         self._updates = updates
         self._writes = writes
         self._outdated: list[tuple[Task, Outcome]] = []
-        """Checks with failed examples whose outputs may be updated."""
+        """Docstrings with failed examples, for `--update`."""
         self._selects = selects
         self._exits_first = exits_first
         self._left_by_keyword = 0
@@ -152,7 +149,7 @@ class Checking:
         self._has_failed = self._is_cut = False
         self._checks = Checks()
         self._begun: set[Path] = set()
-        """Workspaces for which a process was already started."""
+        """Workspaces for which an evaluation process was already started."""
         self._codes = [0]
         self._reports = {"junit": junit, "sarif": sarif}
         self._allows_empty = allows_empty or changed is not None
@@ -161,7 +158,7 @@ class Checking:
         """Changed functions without examples, by file."""
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """All results, including docstrings whose examples could not run. `_found` does not have these."""
+        """All results. `_found` has only the docstrings whose examples could run."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._excluded: dict[Path, str] = {}
@@ -171,7 +168,7 @@ class Checking:
         self._loose: dict[Path, list[int]] = {}
         """Lines of texts with examples that are not docstrings, by file."""
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files in which no example runs, by workspace and path. They are only tested for syntax errors."""
+        """Texts of files without examples that run, by workspace and path. They are only tested for syntax errors."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`, by default in the whole workspace. Return the exit code."""
@@ -183,7 +180,7 @@ class Checking:
         try:
             for form, path in self._reports.items():
                 if path is not None:
-                    from adacoder.cli.report_file import ReportFile  # rarely needed
+                    from adacoder.cli.report_file import ReportFile
 
                     files[form] = ReportFile(path)
             return await self._carried_out(places, began, files)
@@ -204,7 +201,7 @@ class Checking:
             self._name_left()
             self._view.close()
             if self._outdated:
-                from adacoder.cli.updating import Updating  # rarely needed
+                from adacoder.cli.updating import Updating
 
                 await Updating(self._tell, writes=self._writes).update(self._outdated)
         except AdaCoderError as error:
@@ -237,7 +234,7 @@ class Checking:
         try:
             async for unit in units:
                 running.append((unit, asyncio.create_task(self._check(unit))))
-                await asyncio.sleep(0)  # let running checks continue while more docstrings are read
+                await asyncio.sleep(0)  # let running checks continue
                 if len(running) == _AHEAD or (self._exits_first and running[0][1].done()):
                     await self._show_first(running)
                 if self._is_stopped:
@@ -323,7 +320,7 @@ class Checking:
                 yield path
 
     async def _is_wanted(self, path: Path, top: Path) -> bool:
-        """Return False for a file below `top` that the setting `exclude` or a `conftest.py` leaves out."""
+        """Return False for a file that the setting `exclude` or a `conftest.py` leaves out."""
         folder = project_around(path.parent) or top
         settings = self._choices.settings(folder)
         if settings.exclude and Wishes(hide=settings.exclude).hides(below(folder, path).parts):
@@ -335,7 +332,7 @@ class Checking:
         return path not in self._excluded
 
     async def _ignored_in(self, folder: Path, top: Path, settings: Settings) -> list[Ignored]:
-        """Return what each `conftest.py` leaves out of a folder, the nearest first."""
+        """Return the files that each `conftest.py` leaves out of a folder. The nearest `conftest.py` is first."""
         if folder not in self._ignored:
             texts = conftests(folder, top, Access((top,), settings.wishes))
             found = [
@@ -371,7 +368,7 @@ class Checking:
             folder = (project_around(path.parent) or path.parent) if is_page(path) else folder_of(path, file.text)
             settings = self._choices.settings(folder)
             Access.around(module_of(path, file.text, folder), folder, settings.wishes).require(path)
-        except AdaCoderError as error:  # a change could make its examples unreadable
+        except AdaCoderError as error:  # the change may have made the examples unreadable
             self._could_not_read(str(error), path, FAILED)
             return []
         found = await changed.compare(file, folder, every_function=self._tested and not is_test_file(path))
@@ -439,7 +436,7 @@ class Checking:
         self._could_not_run(message, code)
 
     async def _name_changes(self) -> None:
-        """Report the changes after which less is proved, and the changed functions without examples."""
+        """Report changes that weaken examples, and changed functions without examples."""
         changed = self._changed
         if changed is None:
             return
@@ -488,7 +485,7 @@ class Checking:
 
 
 def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], float], bytes]:
-    """Return the function that renders a report. The modules are rarely needed, so they are imported here."""
+    """Return the function that writes a report. Reports are rare, so its module is imported only here."""
     if form == "junit":
         from adacoder.cli.junit import as_junit
 
@@ -512,28 +509,22 @@ def _is_folder(place: Place) -> bool:
 
 
 def _read(path: Path) -> SourceFile:
-    """Read a file.
-
-    Raises:
-        TargetError: the file cannot be read, or is not Python.
-    """
     if path.suffix not in _PYTHON | PAGES and os.path.isfile(path):  # noqa: PTH113  # is_file() may raise
         raise TargetError(f"{path} is not a Python file: name a .py, .md or .rst file, or a folder.")
     return read(path)
 
 
 def _runs(one: Documented) -> bool:
-    """Return whether checking a docstring runs any example. The check then also finds syntax errors in the file."""
     return one.unreadable is None and any(not example.skipped for example in one.target.examples)
 
 
 def _with_examples(
     file: SourceFile, folder: Path, every_function: bool
 ) -> tuple[list[Documented], list[str], list[int]]:
-    """Return the docstrings with examples, and with `every_function` also functions without examples.
+    """Return the docstrings with examples. With `every_function`, also return functions without examples.
 
-    The second item has the reasons why examples in `__test__` cannot be read. The third item has the lines of other
-    texts with examples.
+    The second item says why examples in `__test__` cannot be read. The third item has the line numbers of strings that
+    contain examples but are not docstrings.
     """
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
     unread = [reason for name, _, _, reason in out_of_reach(file.text) if name == DUNDER_TEST]

@@ -1,4 +1,4 @@
-"""Find the Settings of a command: the defaults, overridden by the project's settings, then by the command's options."""
+"""Combine the settings of a command: defaults, then the project's settings, then the command's options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adacoder.settings import Settings, from_project, merge
 
 
 class Told:
-    """Prints messages to stderr, each only once, even if it concerns several functions."""
+    """Prints each message to stderr only once, even if it concerns several functions."""
 
     def __init__(self) -> None:
         self._messages: set[str] = set()
@@ -23,10 +23,10 @@ class Told:
 
 
 class Choices:
-    """The Settings for one run of a command. They may differ by workspace."""
+    """The Settings for one run of a command. Each workspace may have its own."""
 
     def __init__(self, values: Mapping[str, object], tell: Told) -> None:
-        """`values` are the values of the options, by field of Settings; None means that an option is not given."""
+        """`values` maps fields of Settings to the values of options. None means that the option is not given."""
         self._given = {name: value for name, value in values.items() if name != "record"}
         record = values.get("record")
         self._record = record if isinstance(record, Path) else None

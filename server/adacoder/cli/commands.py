@@ -47,7 +47,7 @@ def run(arguments: Sequence[str], serve_agent: Callable[..., int] | None = None)
     except AdaCoderError as error:
         complain(str(error))
     except BrokenPipeError:
-        # Nobody reads stdout any more, as after `| head`. Discard the rest, or Python would print an error at exit.
+        # The reader of stdout has gone, as after `| head`. Drop the rest, or Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return HOOK_FAILED if arguments[:1] == ["hook"] else COULD_NOT_RUN
 
@@ -57,7 +57,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. After Ctrl-C, report how many functions it has `written` to files."""
+    """Run `work` and return its exit code. After Ctrl-C, say how many functions were already written to files."""
     try:
         return programs.run(work)
     except KeyboardInterrupt:
@@ -68,7 +68,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
 
 
 def _with(function: Callable[..., T], values: dict[str, object]) -> T:
-    """Call `function` with the items of `values` that have the names of its parameters, and remove these items."""
+    """Call `function` with the items of `values` that it has parameters for. Remove these items from `values`."""
     return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
 
 
@@ -329,7 +329,7 @@ _COMPARED = (
     *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
     *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed", "cross_check"),
 )
-"""Settings that `adacoder arena` accepts as options."""
+"""Settings that are options of `adacoder arena`."""
 
 
 @adacoder.command()
@@ -515,7 +515,7 @@ adacoder.add_command(
         help="Start a language server for editors, over stdin and stdout.",
     )
 )
-# This command exists only for the help. `__main__` starts the server, without the libraries of the command line.
+# The command exists only for the help: `__main__` starts the server without importing the command line.
 
 
 def _output(write: bool, diff: bool, as_json: bool, allow_unverified: bool) -> Output:

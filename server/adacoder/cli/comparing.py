@@ -37,7 +37,7 @@ class Comparing:
     def __init__(self, against: str, values: Mapping[str, object], *, as_json: bool) -> None:
         """Args:
         against: the file or commit with the earlier version.
-        values: values of the options, by field of Settings; None means that an option is not given.
+        values: maps fields of Settings to the values of options; None means that the option is not given.
         as_json: True to print a line of JSON for each function.
         """
         self._against = against
@@ -86,9 +86,9 @@ class Comparing:
         return read(path).text
 
     async def _compare(self, target: Target, before: str, folder: Path, settings: Settings, *, is_named: bool) -> None:
-        """Compare one function, and show the result.
+        """Compare one function with its earlier version, and show the result.
 
-        The earlier text is run as if it were in the current file, so both versions import the same other modules.
+        The earlier version runs in the current file, so both versions import the same other modules.
         """
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         try:

@@ -29,7 +29,7 @@ from adacoder.source.text import apply_edits, read
 from adacoder.task import Task
 
 PROJECT = "project"
-"""Name of the folder in `fixture()` that has the demonstration's project."""
+"""Name of the project's folder inside `fixture()`."""
 MODULE = Path("subtitles") / "cues.py"
 FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
@@ -58,12 +58,12 @@ class Demo:
     """One run of `adacoder demo`."""
 
     def __init__(self, values: Mapping[str, object], *, keep: bool) -> None:
-        """`values` are the values of the options, by field of Settings; None means that an option is not given."""
+        """`values` maps fields of Settings to the values of options. None means that the option is not given."""
         recorded = f"replay:{fixture() / RECORDING}"
         self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
-            # The recorded code is part of AdaCoder and not a model's, so it may run without isolation.
+            # The recorded code ships with AdaCoder. No model wrote it now, so it may run without isolation.
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
@@ -107,7 +107,7 @@ class Demo:
 
     @contextmanager
     def _workspace(self) -> Iterator[Path]:
-        """Yield a copy of the demonstration's project. Remove the copy afterwards, unless the user wants to keep it."""
+        """Yield a copy of the demonstration's project. Remove the copy afterwards, unless the user keeps it."""
         try:
             parent = Path(tempfile.mkdtemp(prefix="adacoder-demo-")).resolve()
         except OSError:
@@ -131,7 +131,7 @@ class Demo:
 
 
 async def _model_at_hand(host: str | None) -> str | None:
-    """Return the best code model of the Ollama server; None if no server answers soon, or no model is suitable."""
+    """Return the Ollama server's best code model; None if no server answers soon, or no model is suitable."""
     try:
         async with asyncio.timeout(_PATIENCE):
             found = await best(host)

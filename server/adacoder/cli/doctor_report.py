@@ -22,19 +22,19 @@ _MARKS = {True: ("✓", "bold green"), False: ("✗", "bold red"), None: ("·", 
 _REMARK = ("!", "bold yellow")
 """Mark of a finding that gives advice but reports no failure."""
 _NAME_WIDTH = len("Interpreter")
-"""Width of the column of names, which has room for the longest name."""
+"""Width of the column of names: the length of the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Minimum width of the column of texts. On a narrower terminal, lines are not wrapped."""
+"""Minimum width of the column of texts. Lines are not wrapped if the terminal is too narrow for it."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
-    """Examine the current folder and show the findings. Return 0 if AdaCoder can generate here, else 2.
+    """Examine the current folder and show the findings. Return 0 if AdaCoder can generate code here, else 2.
 
-    `values` are the values of the options, by field of Settings; None means that an option is not given.
+    `values` maps fields of Settings to the values of options. None means that the option is not given.
     """
     folder = Path.cwd()
-    # Drop notices about unusable settings of the project, because a finding of `examine` reports them.
+    # Ignore notices about unusable settings: a finding of `examine` reports them.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings, and show each as soon as it is known. Meanwhile, show the reason for the wait."""
+    """Collect the findings, and show each as soon as it is known. Meanwhile, show what is being examined."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 

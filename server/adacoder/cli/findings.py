@@ -18,7 +18,7 @@ from adacoder.pytext import Lines
 from adacoder.source.changes import ChangeResult
 
 _RULER = "*" * 70
-"""Line between failures, as in doctest's report."""
+"""Line above each failure, as in doctest's report."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED})
 _NOT_PASSED = _FAILED | {Status.DENIED}
 
@@ -31,9 +31,9 @@ class Checked:
     folder: Path
     """The workspace of the docstring."""
     is_named: bool = False
-    """True if the user named the docstring. Then it counts as a failure if the examples prove nothing."""
+    """True if the user named the docstring. The check then fails if the examples prove nothing."""
     change: ChangeResult | None = None
-    """The result for a docstring that is checked because of a change; None if everything is checked."""
+    """The comparison with the earlier version; None if the check is not limited to changes."""
 
     @property
     def fails(self) -> bool:
@@ -45,7 +45,7 @@ class Checked:
 
     @property
     def does_not_parse(self) -> bool:
-        """True if the docstring is checked because of a change, and its file does not parse."""
+        """True if a check of changes finds that the file does not parse."""
         return self.change is not None and self.outcome.verdict is not None
 
 
@@ -56,20 +56,20 @@ class NotChecked:
     reason: str
     """One sentence that says why."""
     path: Path | None = None
-    """The file or folder; None if the reason is not about a single one."""
+    """The file or folder; None if the reason concerns more than one."""
     is_skipped: bool = False
     """True if the file or folder was skipped on purpose, False if there was an error."""
     weakens: bool = False
-    """True if the file was checked, but a change in it weakens the examples. It fails the check unless `is_skipped`."""
+    """True if the item reports a change that weakens examples. The file itself was checked."""
     fails: bool = False
-    """True if the check fails because of it. Otherwise it was skipped, or AdaCoder could not do its work."""
+    """True if the check fails because of this file or folder."""
 
 
 class View:
-    """Shows the Outcomes of a check, one docstring after the other. The caller reports errors to stderr."""
+    """Shows the results of a check, one docstring after the other. Errors go to stderr, and are not shown here."""
 
     def waits_for(self, target: Target) -> None:
-        """Show that the run waits for the result of `target`."""
+        """Show that the check waits for the result of `target`."""
 
     def show(self, found: Checked) -> None:
         """Show one Outcome."""
@@ -78,13 +78,13 @@ class View:
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of a run that took `seconds` and could not check `unread` files or folders."""
+        """Show the summary of a check that took `seconds`. `unread` files or folders could not be checked."""
 
     def close(self) -> None:
         """End the progress display, even after an interruption."""
 
     def finish(self) -> None:
-        """Handle the end of the run, after all output."""
+        """Do what remains after all output. It is called once, also if the check fails."""
 
 
 class CheckedObjects(View):
@@ -104,13 +104,13 @@ class Findings(View):
     """Prints failures and a summary line to stdout. On a terminal, a moving line shows the progress."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose` is True to show a line even for a docstring that passed."""
+        """`verbose` is True to show a line for each docstring, even if it passed."""
         self._out = console()
         self._line = moving_line(console(stderr=True))
         self._verbose = verbose
         self._shown = 0
         self._told: set[tuple[Path, str]] = set()
-        """Path and message of each failure of a whole module that was already shown."""
+        """Failures of whole modules that were already shown: path and message."""
 
     def waits_for(self, target: Target) -> None:
         """Implement `View.waits_for`."""
@@ -159,7 +159,7 @@ class Findings(View):
             self._out.print(f"  {test.name} {test.status.replace('_', ' ')}")
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
-        """Yield the lines about a failure. The failure of a whole module is shown only for its first docstring."""
+        """Yield the lines about a failure. If a whole module fails, show this only for its first docstring."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
         if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
@@ -170,7 +170,7 @@ class Findings(View):
 
 
 def tells_more(found: Checked) -> bool:
-    """Return whether a change has a result that an ordinary check would not show."""
+    """Return True if the comparison with the earlier version found something to report."""
     change = found.change
     return change is not None and bool(
         change.altered or change.lost or change.failed_before or found.outcome.status is Status.UNVERIFIED
@@ -178,7 +178,6 @@ def tells_more(found: Checked) -> bool:
 
 
 def _change(change: ChangeResult) -> JSON:
-    """Return the member `change` of a JSON object."""
     altered = {"removed": len(change.altered.removed), "edited": len(change.altered.edited)}
     lost: list[JSON] = [{"line": each.line + 1, "example": each.source, "want": each.want} for each in change.lost]
     return {
@@ -190,9 +189,9 @@ def _change(change: ChangeResult) -> JSON:
 
 
 def failures(found: Checked) -> list[tuple[int, str]]:
-    """Return the failures of a docstring in order, each with its 0-based line in the file.
+    """Return the failures of a docstring, each with its 0-based line in the file.
 
-    If a change altered its examples, the first item reports this.
+    If a change edited or removed examples, the first item says so.
     """
     verdict, target = found.outcome.verdict, found.outcome.target
     failure = None if verdict is None else verdict.failure
@@ -207,7 +206,7 @@ def failures(found: Checked) -> list[tuple[int, str]]:
 
 
 def kind_of(found: Checked) -> str:
-    """Return the kind of a docstring's failure, for reports."""
+    """Return the kind of a docstring's failure, a word for reports."""
     failure = None if found.outcome.verdict is None else found.outcome.verdict.failure
     if failure is not None:
         return failure.kind.value
@@ -215,13 +214,13 @@ def kind_of(found: Checked) -> str:
 
 
 class Annotations(Findings):
-    """`--format github`: also prints workflow commands, which GitHub shows as annotations of the lines that failed.
+    """`--format github`: also prints workflow commands, which GitHub shows as annotations on the failed lines.
 
-    The output of examples may look like such commands. So GitHub must ignore all commands except the annotations.
+    Output of examples could contain such commands. So GitHub is told to ignore all commands except the annotations.
     """
 
     def __init__(self, *, verbose: bool) -> None:
-        """`verbose` is the same as in Findings."""
+        """`verbose` is True to show a line for each docstring, even if it passed."""
         super().__init__(verbose=verbose)
         self._token = secrets.token_hex(16)
         print(f"::stop-commands::{self._token}", flush=True)
@@ -249,7 +248,7 @@ class Annotations(Findings):
 
 
 def _escaped(text: str, kept: str = "") -> str:
-    """Escape a text for a workflow command. In a property, `:` and `,` are escaped as well."""
+    """Escape a text for a workflow command. Values of a command's properties also need escapes for `:` and `,`."""
     for mark in "%\r\n:,":
         if mark not in kept:
             text = text.replace(mark, f"%{ord(mark):02X}")
@@ -257,10 +256,10 @@ def _escaped(text: str, kept: str = "") -> str:
 
 
 def told(outcome: Outcome) -> Iterator[str]:
-    """Yield the lines of a failure as doctest shows it."""
+    """Yield the lines that describe a failure in doctest's format."""
     failure = None if outcome.verdict is None else outcome.verdict.failure
     if failure is None or outcome.verdict is None or failure.kind is FailureKind.MEMORISED:
-        return  # the code passed all examples by returning memorised outputs, so doctest would show nothing
+        return  # the code passed all examples by returning memorised outputs, so doctest has nothing to show
     if failure.example is None:
         yield from _place(outcome.target, _own_line(outcome.target, failure))
         yield failure.message
@@ -288,23 +287,25 @@ def _failed_example(target: Target, example: Example) -> Iterator[str]:
 
 
 def _place(target: Target, line: int) -> Iterator[str]:
-    """Yield the lines that begin doctest's report of a failure. `line` is 0-based."""
+    """Yield the heading of a failure in doctest's format. `line` is 0-based."""
     yield _RULER
     yield f'File "{shown_path(target.module.path)}", line {line + 1}, in {_name(target)}'
 
 
 def _own_line(target: Target, failure: Failure) -> int:
-    """Return the 0-based line of a failure without an example; the first line of the target if unknown."""
+    """Return the 0-based line of a failure without an example. By default, this is the target's first line."""
     return Lines(target.text).line_at(target.definition.start) + (failure.line or 1) - 1
 
 
 def _name(target: Target) -> str:
-    """Return the dotted name that doctest shows for the docstring."""
+    """Return the dotted name that doctest would show for the docstring."""
     return ".".join(filter(None, dict.fromkeys(module_and_name(target))))
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """Return the module's name and the function's qualified name. A module's docstring has the module's name twice."""
+    """Return the name of the module and the qualified name of the function. For a module's docstring, both are the
+    module.
+    """
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
 
@@ -313,14 +314,14 @@ def _is_shown_failed(found: Checked) -> bool:
 
 
 def _line_of(found: Checked) -> str:
-    """Return the line about a failed docstring in the list at the end."""
+    """Return the line for a failed docstring in the final summary."""
     lost = found.change.lost if found.change is not None and found.outcome.status not in _NOT_PASSED else ()
     score = f"{counted(len(lost), 'earlier example')} lost" if lost else _score(found.outcome)
     return f"{_named(found)}  {score}"
 
 
 def _named(found: Checked) -> str:
-    """Return the docstring's place in the form `PATH::NAME`, which `adacoder fix` accepts."""
+    """Return the place of a docstring as `PATH::NAME`, which `adacoder fix` accepts."""
     target = found.outcome.target
     path = target.module.path
     return str(shown_path(path)) if is_page(path) else f"{shown_path(path)}::{target.qualname}"
@@ -339,7 +340,7 @@ def _score(outcome: Outcome) -> str:
 
 
 def _total(all_found: Sequence[Checked], seconds: float, unread: int) -> str:
-    """Return the last line of the summary, with the numbers of docstrings, files, examples and tests."""
+    """Return the last line of the summary: the numbers of docstrings, files, examples and tests, and the time."""
     outcomes = [found.outcome for found in all_found]
     denied = sum(outcome.status is Status.DENIED for outcome in outcomes)
     failed = sum(map(_is_shown_failed, all_found)) - denied

@@ -1,8 +1,8 @@
 """`adacoder hook`: keep a coding agent from stopping while functions that it changed fail their examples.
 
-The agent runs the hook, and gives it an event as JSON on stdin. If nothing is wrong, the hook prints nothing. Otherwise
-it answers in the agent's own form, and the agent goes on with the reason as its next message. So the reason quotes as
-little of the repository's text as possible, in JSON strings.
+The agent runs the hook with an event as JSON on stdin. If nothing is wrong, the hook prints nothing. Otherwise it
+answers in the format of this agent, and the agent reads the answer as its next message. The answer therefore quotes
+as little text of the repository as possible, as JSON strings, because such text could contain instructions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from adacoder.revisions import revision_of
 from adacoder.visible import visible
 
 _STOPS = frozenset({"stop", "subagentstop", "agentstop", "afteragent", "post_agent"})
-"""Names of the events at which an agent wants to stop, in lower case."""
+"""Names of the events that mean that an agent wants to stop, in lower case."""
 _BEGINS = "sessionstart"
 _BLOCKS = 2
-"""Exit code that blocks, for agents that read no JSON."""
+"""Exit code that keeps an agent from stopping. With `--agent exit2`, it replaces the answer in JSON."""
 _MOST_BYTES = 16 * 1024 * 1024
-"""Maximum size of an event. It may contain the agent's last message."""
+"""Maximum size of an event in bytes. An event may contain the agent's last message."""
 _SECONDS = 45.0
 """Time limit of the check. Agents end a hook after 60 seconds."""
 _MOST_NAMED = 3
@@ -59,21 +59,21 @@ _MOST_STORED_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of an agent."""
+    """An event that an agent reports to the hook."""
 
     name: str
     session: str
-    """The id of the session; empty if the agent gives none."""
+    """Id of the agent's session; empty if the agent gives none."""
     folder: Path
     source: str
-    """The cause of an event at the beginning, such as `startup` or `compact`."""
+    """Reason why a session begins, such as `startup` or `compact`."""
 
     @classmethod
     def read(cls, stream: BinaryIO) -> Event:
-        """Read an event from `stream`. Without a name, it counts as a wish to stop.
+        """Read an event from `stream`. An event without a name means that the agent wants to stop.
 
         Raises:
-            TargetError: it is not a JSON object.
+            TargetError: the stream has no JSON object.
         """
         text = b"" if stream.isatty() else stream.read(_MOST_BYTES + 1)
         found: JSON = None
@@ -97,7 +97,9 @@ class Event:
 
     @property
     def is_begin(self) -> bool:
-        """True if a session begins, and does not only go on with a shorter context."""
+        """True if a session begins. An agent that only shortens its context reports `compact` and continues its
+        session.
+        """
         return self.name.lower() == _BEGINS and self.source != "compact"
 
     @property
@@ -106,34 +108,34 @@ class Event:
         return self.name.lower() in {"", *_STOPS}
 
     def answer(self, reason: str) -> str:
-        """Return the JSON object that lets the agent go on, in the form that the agent expects for this event."""
-        if self.name == "stop":  # Cursor writes its events in lower case.
+        """Return the JSON object that keeps the agent from stopping for `reason`. Its format depends on the agent."""
+        if self.name == "stop":  # only Cursor writes names of events in lower case
             return json.dumps({"followup_message": reason})
         return json.dumps({"decision": "deny" if self.name == "post_agent" else "block", "reason": reason})
 
 
 @dataclass(slots=True)
 class AgentSession:
-    """What the hook remembers of an agent's session."""
+    """Facts about an agent's session that later events need."""
 
     folder: str = ""
-    """The repository in which the session began. The agent may change its current folder."""
+    """The repository in which the session began. The agent may leave this folder later."""
     head: str = ""
-    """The commit at the beginning of the session, so that commits of the agent are checked as well."""
+    """The commit at which the session began. Commits that the agent makes are checked as well."""
     blocks: int = 0
-    """How often the hook has kept the agent from stopping."""
+    """How often the hook has kept the agent from stopping without a successful check in between."""
     state: str = ""
-    """A hash of the failures and the texts at the last block."""
+    """A hash of the failures and of the code when the hook last kept the agent from stopping."""
 
 
 class AgentSessions:
-    """The sessions, in the user's cache."""
+    """Stores the sessions in the user's cache."""
 
     def __init__(self, folder: PrivateFolder) -> None:
         self._folder = folder
 
     def read(self, event: Event) -> AgentSession:
-        """Return the stored session of an event."""
+        """Return the session that an event belongs to."""
         try:
             found = read_json(self._folder.read(self._name(event), _MOST_STORED_BYTES).decode())
         except (OSError, ValueError):
@@ -155,7 +157,7 @@ class AgentSessions:
 
     @staticmethod
     def _name(event: Event) -> str:
-        """Return the name of a session's file. Without an id, a session is known by its folder."""
+        """Return the file name for a session. A session without an id is identified by its folder."""
         return hashlib.sha256((event.session or f"in {event.folder}").encode(errors="replace")).hexdigest()
 
 
@@ -166,7 +168,7 @@ class _Collected(View):
         self.failing: list[Checked] = []
         self.left: list[NotChecked] = []
         self.troubles: list[str] = []
-        """Sentences about what could not be checked."""
+        """Sentences about functions that could not be checked."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
@@ -181,7 +183,7 @@ class _Collected(View):
             self.left.append(left)
 
     def state(self) -> str:
-        """Return a hash of the failures and of the texts in which they happened."""
+        """Return a hash of the failures and of the code that fails."""
         known = hashlib.sha256()
         for each in self.failing:
             known.update(f"{each.outcome.target.text}\0{''.join(_of_checked(each))}\0".encode(errors="replace"))
@@ -190,7 +192,7 @@ class _Collected(View):
         return known.hexdigest()
 
     def lines(self) -> list[str]:
-        """Return what is wrong, at most a few places with one line for each."""
+        """Return lines that describe the failures. Only the first few are listed."""
         lines = [line for each in self.failing for line in _of_checked(each)] + list(map(_of_left, self.left))
         more = len(lines) - _MOST_NAMED
         hidden = [f"{more} more: `adacoder check --changed --keep-examples` lists all."] if more > 0 else []
@@ -212,11 +214,11 @@ class Hook:
         tested: bool,
     ) -> None:
         """Args:
-        values: values of the options, by field of Settings; None means that an option is not given.
+        values: maps fields of Settings to the values of options; None means that the option is not given.
         base: the commit to compare with; None for HEAD at the beginning of the session.
-        most_blocks: how often a session is kept from stopping.
-        by_code: True to block by the exit code, and to print the reason to stderr.
-        is_strict: True to block also if the check could not run.
+        most_blocks: how often the hook may keep a session from stopping.
+        by_code: True to report by the exit code, with the reason on stderr.
+        is_strict: True to keep the agent from stopping even if the check could not run.
         tested: True to also run the project's tests that run a changed function.
         """
         self._values = values
@@ -248,12 +250,14 @@ class Hook:
             found.troubles.append(str(error))
         try:
             return self._answer(event, session, found)
-        except OSError as error:  # Without a counter, the agent could be blocked for ever.
+        except OSError as error:  # Without a stored counter, the hook could keep the agent from stopping for ever.
             complain(f"AdaCoder lets the agent stop, because its cache cannot be written: {error}")
             return HOOK_FAILED
 
     async def _begin(self, event: Event, session: AgentSession) -> None:
-        """Note where the session began, unless that is known. Without an id, every event may begin one."""
+        """Store the folder and commit of a session that begins. If the agent gives no id, any event may be the first
+        one.
+        """
         if session.head and event.session and not event.is_begin:
             return
         if event.is_begin:
@@ -263,7 +267,10 @@ class Hook:
         self._sessions.write(event, session)
 
     async def _check(self, event: Event, session: AgentSession, found: _Collected) -> None:
-        """Check what changed in the repository of the session, or in the agent's project if that is the home folder."""
+        """Check the changes in the session's repository.
+
+        If this is the home folder, check the current project instead.
+        """
         place = Path(session.folder)
         if is_wide(place):
             place = project_around(event.folder) or event.folder
@@ -295,7 +302,10 @@ class Hook:
         return 0
 
     def _block(self, event: Event, session: AgentSession, lines: Sequence[str], state: str) -> int:
-        """Keep the agent from stopping, unless that is of no use. The last of `lines` is the advice."""
+        """Keep the agent from stopping, unless it was stopped too often or has changed nothing since.
+
+        The last of `lines` is advice for the agent.
+        """
         why = "nothing changed since it was blocked" if session.state == state else ""
         if session.blocks >= self._most_blocks:
             why = f"it was blocked {session.blocks} times"
@@ -313,14 +323,13 @@ class Hook:
 
 
 def _is_not_of_the_code(found: Checked) -> bool:
-    """Return whether a failure is not the agent's fault: isolation denied something, or the module failed before."""
+    """Return True if the agent did not cause a failure: isolation denied something, or the module failed before."""
     failure = found.outcome.verdict.failure if found.outcome.verdict else None
     is_old = found.change is not None and found.change.failed_before
     return found.outcome.status is Status.DENIED or (is_old and failure is not None and failure.example is None)
 
 
 def _of_checked(found: Checked) -> Iterator[str]:
-    """Yield one line about a docstring that fails."""
     outcome = found.outcome
     name = _quoted(report.label(outcome.target, found.folder))
     failure = outcome.verdict.failure if outcome.verdict else None
@@ -346,6 +355,6 @@ def _written(example: Example) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a short JSON string in which secrets are masked and all characters are visible."""
+    """Return a short JSON string. Mask secrets, and make all characters visible."""
     known = visible(without_secrets(text[: 10 * _LONGEST]).strip())
     return json.dumps(known if len(known) <= _LONGEST else f"{known[:_LONGEST]}…", ensure_ascii=False)

@@ -12,11 +12,11 @@ from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain
 
 _SECONDS = 60
-"""Time after which the agent ends the hook. The hook ends itself before."""
+"""Time after which the agent kills the hook. The hook stops earlier by itself."""
 
 
 def _in_settings(*events: str, per_second: int = 1) -> Callable[[str], str]:
-    """Return the function that makes the settings of an agent whose hooks have the form of Claude Code's."""
+    """Return a function that prints the hook as settings in Claude Code's format, which other agents also use."""
 
     def written(command: str) -> str:
         run = {"type": "command", "command": f"{command} hook", "timeout": _SECONDS * per_second}
@@ -68,7 +68,7 @@ _AFTERWARDS = {
 
 
 def print_setup(agent: str) -> int:
-    """Print the configuration for an agent to stdout, and to stderr where it belongs. Return the exit code."""
+    """Print the configuration for an agent to stdout, and its place to stderr. Return the exit code."""
     if agent not in _PLACES:
         complain(f"No configuration is known for '{agent}': name {', '.join(_PLACES)}.")
         return COULD_NOT_RUN
@@ -83,6 +83,9 @@ def print_setup(agent: str) -> int:
 
 
 def _command() -> str:
-    """Return the absolute command of this installation. With a wrong path, an agent would stop without a word."""
+    """Return the command of this installation, with its absolute path.
+
+    Agents do not report a command that they cannot find.
+    """
     script = Path(sys.executable).parent / "adacoder"
     return shlex.quote(str(script)) if script.is_file() else f"{shlex.quote(sys.executable)} -m adacoder"

@@ -17,7 +17,7 @@ from adacoder.domain import Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Escapes for the characters that XML excludes but `visible` does not escape."""
+"""Escapes for the characters that XML excludes and `visible` does not escape."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",
@@ -26,12 +26,12 @@ _KINDS = {
     Status.ERROR: "error",
     Status.CANCELLED: "error",
 }
-"""Names of the XML elements in the cases that did not pass."""
+"""Names of the XML elements for cases that did not pass."""
 _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
 def as_junit(all_found: Sequence[Checked], left: Sequence[NotChecked], seconds: float) -> bytes:
-    """Return the report on the checked docstrings, and on the files and folders that were not checked (`left`)."""
+    """Return the report. `left` has the files and folders that were not checked."""
     suites: dict[Path, list[ET.Element]] = {}
     for found in all_found:
         suites.setdefault(found.outcome.target.module.path, []).append(_case(found))
@@ -83,7 +83,7 @@ def _case(found: Checked) -> ET.Element:
 
 
 def _kind(found: Checked) -> str | None:
-    """Return the name of the XML element in a case that did not pass; None if it passed."""
+    """Return the name of the XML element for a case that did not pass; None if it passed."""
     kind = _KINDS.get(found.outcome.status)
     if found.fails:
         return "failure" if kind in (None, "skipped") else kind

@@ -1,7 +1,7 @@
-"""The expression of `check -k`: words that the places of docstrings contain, with `and`, `or`, `not` and brackets.
+"""Evaluate the expression of `check -k`, which selects docstrings as pytest's `-k` selects tests.
 
-This is pytest's `-k`, without its keyword arguments. A place is a path and a name, such as `a.py::f`. Upper and lower
-case are the same.
+An expression combines words with `and`, `or`, `not` and brackets. A word matches a docstring if its place, such as
+`a.py::f`, contains the word. Case does not matter. Pytest's keyword arguments are not supported.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 _PARTS = re.compile(r"[()]|[^\s()]+")
 _MOST = 200
-"""Maximum number of parts of an expression. Brackets nest at most as deep."""
+"""Maximum number of tokens of an expression. This also limits the nesting of brackets."""
 
 
 def selecting(expression: str) -> Callable[[str], bool]:
-    """Return a function that decides if the expression selects a docstring, given its place, such as `a.py::f`.
+    """Return a function that tests whether the expression matches a place such as `a.py::f`.
 
     Raises:
-        ValueError: it is not such an expression. The message is a clause.
+        ValueError: the expression is malformed. The message is a clause that says why.
     """
     parts = _PARTS.findall(expression.lower())
     if not _Reader(parts, "").is_complete() or len(parts) > _MOST:
@@ -27,14 +27,14 @@ def selecting(expression: str) -> Callable[[str], bool]:
 
 
 class _Reader:
-    """Reads an expression, and computes its value for one place."""
+    """Evaluates an expression for one place."""
 
     def __init__(self, parts: list[str], place: str) -> None:
         self._left = parts[: _MOST + 1]
         self._place = place
 
     def is_complete(self) -> bool:
-        """Return whether the parts are an expression."""
+        """Return True if all tokens were read."""
         try:
             self.either()
         except ValueError:
@@ -42,7 +42,7 @@ class _Reader:
         return not self._left
 
     def either(self) -> bool:
-        """Read an operand of brackets, or the whole expression."""
+        """Read alternatives that are joined by `or`."""
         value = self._both()
         while self._takes("or"):
             value = self._both() or value
@@ -68,7 +68,7 @@ class _Reader:
         return word in self._place
 
     def _takes(self, part: str) -> bool:
-        """Return whether the next part is `part`. If so, go past it."""
+        """Skip the next token if it is `part`. Return True in this case."""
         if self._left[:1] != [part]:
             return False
         self._left = self._left[1:]

@@ -108,7 +108,7 @@ async def _models(settings: Settings) -> Sequence[catalog.InstalledModel]:
 
 
 async def _ids(settings: Settings) -> Sequence[str]:
-    """Return the ids of the server's chat models that fit into this machine's memory, the best for code first.
+    """Return the ids of the server's chat models that fit into memory. The best for code is first.
 
     Raises:
         AdaCoderError: the server has no such model.
@@ -122,7 +122,7 @@ async def _ids(settings: Settings) -> Sequence[str]:
 
 class _RankingRun:
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
-        """`folder` is a temporary folder for tasks, and for rows if the user wants no file of rows."""
+        """`folder` is temporary. It gets the tasks, and also the rows unless the user wants a file of rows."""
         self._contest = contest
         self._settings = settings
         self._folder = folder.resolve()
@@ -132,7 +132,7 @@ class _RankingRun:
         self._told = Told()
 
     async def rank(self, arms: Sequence[Arm]) -> Ranking:
-        """Rank `arms`, the pairs of a model and a workflow, by their results on the tasks."""
+        """Rank pairs of a model and a workflow by their results on the tasks."""
         contest, settings = self._contest, self._settings
         judge, service = HiddenJudge(settings), Service()
         try:
@@ -171,7 +171,7 @@ class _RankingRun:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key for an arbitrary order of names that is the same in every run."""
+    """Return a sort key that shuffles names in the same way in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 

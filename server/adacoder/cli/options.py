@@ -1,4 +1,4 @@
-"""The options that commands share. Each setting with an option has it from its definition."""
+"""Options that several commands share. Options of settings are made from the definitions of the settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def combined(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists them in this order."""
+    """Combine options into one decorator. The help lists the options in the given order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -32,7 +32,7 @@ def split(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 
 def _read(context: click.Context, parameter: click.Parameter, value: object) -> object:
-    """Check the value of a setting's option with the same reader that the editor's and the project's settings use."""
+    """Check an option's value in the same way as a value from an editor or a project."""
     if value is None or value == ():
         return None
     name = field_name(str(parameter.name))
@@ -65,7 +65,7 @@ def _wish(context: click.Context, parameter: click.Parameter, value: str) -> str
 
 
 class _StrategyOption(click.Option):
-    """The option `--strategy`. Only its help imports the strategies, to list them, because this import is slow."""
+    """The option `--strategy`. Only its help lists the strategies, because importing them is slow."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from adacoder.strategies import LISTED
@@ -76,7 +76,7 @@ class _StrategyOption(click.Option):
 
 
 def setting(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of the setting `name`. `unset` describes the default if this command has another one."""
+    """Return the option of the setting `name`. `unset` describes a default that differs from the setting's."""
     defined = SETTINGS[name]
     values, default = defined.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []

@@ -1,4 +1,4 @@
-"""Output the results of a command: print a diff, write the file, or print JSON objects."""
+"""Show the result of a command: print a diff, write the file, or print JSON objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Output(ABC):
     """Number of functions written so far."""
 
     is_whole = False
-    """True if an Outcome is shown only when everything about it is known, False if `add` shows later findings."""
+    """True if an Outcome must be complete when it is shown. False if `add` can show comparisons later."""
     writes = False
     """True if functions are written to their files."""
 
@@ -43,7 +43,7 @@ class Output(ABC):
 
     @abstractmethod
     def add(self, outcome: Outcome) -> None:
-        """Show the comparisons with other versions, which are made after the Outcome was shown."""
+        """Show the comparisons with other versions. They are made after the Outcome was shown."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -89,7 +89,7 @@ class Writing(Proposal):
         self._accepted = frozenset(accepted)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Implement `Output.show`. A file that cannot be written is an error."""
+        """Implement `Output.show`. If the file cannot be written, return an Outcome with an error."""
         if not outcome.edits or outcome.status not in self._accepted:
             hint = " Not written; --allow-unverified writes it anyway." if outcome.edits else ""
             reason = outcome.reason and outcome.reason + hint
@@ -110,7 +110,7 @@ class Objects(Output):
     is_whole = True
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Report only long waits, because the JSON object has all steps."""
+        """Show only long waits, because the JSON object has all steps."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
@@ -123,7 +123,7 @@ class Objects(Output):
 
 
 def print_object(outcome: Outcome, folder: Path, **more: JSON) -> None:
-    """Print the JSON object for one function, with the members `more`. `folder` is its workspace."""
+    """Print the JSON object for one function. `folder` is the workspace, `more` are additional members."""
     print(json.dumps({**report.to_json(outcome, folder), **more}), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Parse the command line's argument for functions: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
+"""Parse an argument that names functions: `PATH`, `PATH::QUALNAME` or `PATH:LINE`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Place:
     line: int | None = None
     """The 0-based line."""
     number: int | None = None
-    """0-based number among the functions named `qualname` in the file; None to let `locate` choose."""
+    """0-based number among functions of the same name in the file; None to use the first that can be a target."""
 
     @classmethod
     def parse(cls, text: str) -> Place:
@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""Returns the functions of a file. The last result is cached, because `find` is called once for each function."""
+"""The functions of a file. The last result is cached, because `find` is called once for each function."""
 
 
 def chosen(
@@ -81,7 +81,7 @@ def chosen(
     chooses: Callable[[Documented], bool],
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
 ) -> list[Place]:
-    """Return the places of the functions in `file` that `chooses` accepts. `arranges` determines their order."""
+    """Return the places of the functions in `file` that `chooses` accepts, in the order that `arranges` returns."""
     seen = Counter[str]()
     targets: list[Target] = []
     places: dict[int, Place] = {}
@@ -95,5 +95,5 @@ def chosen(
 
 
 def _absolute(path: str) -> Path:
-    """Make a path absolute, without `.` and `..`. Links are not resolved, so that messages show the user's path."""
+    """Make a path absolute and remove `.` and `..`. Keep symbolic links, because messages show the path."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links

@@ -1,8 +1,7 @@
-"""The process behind `pytest --adacoder`, which reads files and checks docstrings for `pytest_items`.
+"""Run as a separate process that checks docstrings for `pytest --adacoder`. `pytest_items` starts it.
 
-Questions and answers are JSON objects, one on each line. An answer has the `number` of its question, and may come after
-the answers to later questions. The Python that runs pytest also runs the examples, because it has the packages that the
-tests of the same run use.
+Requests and answers are JSON objects, one per line. An answer has the `number` of its request, because answers may
+come in another order. This process runs in pytest's interpreter, so examples see the packages that the tests see.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from adacoder.visible import Visible, visible
 
 
 def serve(descriptor: str) -> None:
-    """Answer the questions on a socket until it is closed."""
+    """Answer requests on a socket until it is closed."""
     sys.stderr = Visible(sys.stderr)
     connection = socket.socket(fileno=int(descriptor))
     connection.set_inheritable(False)
@@ -46,7 +45,7 @@ class ChecksForPytest(Checking):
         self._docstrings: list[Unit] = []
 
     async def serve(self, connection: socket.socket) -> None:
-        """Answer the questions on `connection` until it is closed. Several questions are answered at a time."""
+        """Answer requests until the connection is closed. Several requests are answered at a time."""
         reader, writer = await asyncio.open_connection(sock=connection)
         running: set[asyncio.Task[None]] = set()
         try:
@@ -76,7 +75,7 @@ class ChecksForPytest(Checking):
         writer.write(f"{json.dumps({'number': question['number'], **answer})}\n".encode())
 
     async def _read(self, path: Path, *, is_named: bool) -> dict[str, object]:
-        """Return the names, 0-based lines and numbers of the docstrings in a file that have examples."""
+        """Return the name, 0-based line and number of each docstring with examples in a file."""
         if not (is_named or await self._is_wanted(path, path.parent)):
             return {"skipped": visible(self._excluded[path])}
         units = await self._in_file(path, Place(path))
@@ -93,14 +92,14 @@ class ChecksForPytest(Checking):
 
     async def _ignored_in(self, folder: Path, top: Path, settings: Settings) -> list[Ignored]:
         del folder, top, settings
-        return []  # pytest itself leaves out what each `conftest.py` says
+        return []  # pytest itself applies `collect_ignore`
 
     def _could_not_read(self, message: str, path: Path | None = None, code: int = COULD_NOT_RUN) -> None:
         raise TargetError(message)
 
 
 async def _isolation() -> dict[str, object]:
-    """Return the level of isolation, and store its proof for later runs.
+    """Return the level of isolation. Store it, so that later runs start faster.
 
     Raises:
         AdaCoderError: nothing can isolate code.
@@ -113,9 +112,10 @@ async def _isolation() -> dict[str, object]:
 
 
 def _item_name(qualname: str, names: Counter[str]) -> str:
-    """Return a name that no other item of the file has. pytest finds such items also by the part before the bracket.
+    """Return a name for a docstring that is unique among pytest's items of the file.
 
-    `names` has the numbers of earlier docstrings, by name. A function `test_…` is also an item of its own.
+    pytest also selects an item by the name before its bracket. `names` counts the docstrings with the same name. A
+    function `test_…` is also a test, so its docstring gets another name.
     """
     names[qualname] += 1
     if names[qualname] > 1:
@@ -124,7 +124,7 @@ def _item_name(qualname: str, names: Counter[str]) -> str:
 
 
 def _told(outcome: Outcome) -> dict[str, object]:
-    """Return the result of a docstring: the evidence, and the reason or the failure if it has not passed."""
+    """Return a docstring's result, with the reason if its examples were skipped or failed."""
     summary = report.summary(outcome)
     if outcome.status is Status.VERIFIED:
         return {"summary": visible(summary)}

@@ -1,7 +1,7 @@
-"""`pytest --adacoder`: the docstrings of Python files as pytest's items.
+"""The part of `pytest --adacoder` that runs inside pytest: it collects docstrings as test items.
 
-Another process reads the files and checks the docstrings, see `pytest_checks`. So the tests in pytest's process do not
-see the threads and the event loop of the checks, and cannot disturb them.
+A separate process checks the docstrings (see `pytest_checks`), so the project's tests cannot see or disturb its
+threads and event loop.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ import pytest
 import adacoder
 
 _MAIN = "import sys; sys.path.append(sys.argv[1]); from adacoder.cli.pytest_checks import serve; serve(sys.argv[2])"
-"""The program of the other process. `-I` keeps the project's modules out of it."""
+"""The program of the checking process. `-I` keeps it from importing the project's modules."""
 _END_SECONDS = 10.0
 _AHEAD = 64
-"""Maximum number of docstrings whose checks are requested at a time."""
+"""Maximum number of checks that are requested in advance."""
 _OTHERS = {
     "doctestmodules": "--doctest-modules",
     "doctest_plus": "--doctest-plus",
     "doctest_only": "--doctest-only",
     "xdoctestmodules": "--xdoctest",
 }
-"""Options of other plug-ins that run docstrings, by the name of their value. pytest's settings may have it as well."""
+"""Options of other plug-ins that run docstrings, by their name in pytest's configuration."""
 
 
 class CheckProcess:
-    """The client of the process that checks docstrings. It answers questions in any order."""
+    """The client of the process that checks docstrings. Answers may come in any order."""
 
     def __init__(self, folder: Path) -> None:
         """Start the process in `folder`.
 
         Raises:
-            pytest.UsageError: it does not start.
+            pytest.UsageError: the process does not start.
         """
         self._socket, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-c", _MAIN, str(Path(adacoder.__file__).parents[1]), str(theirs.fileno())]
@@ -63,14 +63,14 @@ class CheckProcess:
         self._answers: dict[int, dict[str, Any]] = {}
 
     def ask(self, **question: object) -> int:
-        """Send a question. Return its number."""
+        """Send a request. Return its number."""
         self._asked += 1
-        with suppress(OSError):  # `answer` reports that the process has ended.
+        with suppress(OSError):  # `answer` reports that the process has ended
             self._socket.sendall(f"{json.dumps({'number': self._asked, **question})}\n".encode())
         return self._asked
 
     def answer(self, number: int) -> dict[str, Any]:
-        """Wait for the answer to the question `number`. Each answer can be read once."""
+        """Wait for the answer to the request `number`. Call this only once for each number."""
         while number not in self._answers:
             line = ""
             with suppress(OSError):
@@ -98,10 +98,10 @@ class PytestDocstrings:
     """The plug-in of a run with `--adacoder`."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Refuse a run in which another plug-in also runs the docstrings.
+        """Refuse the run if another plug-in also runs the docstrings.
 
         Raises:
-            pytest.UsageError: it would.
+            pytest.UsageError: another plug-in does so.
         """
         if others := [
             option for name, option in _OTHERS.items() if config.getoption(name, False) or _ini(config, name)
@@ -116,7 +116,7 @@ class PytestDocstrings:
         self._asked: dict[DocstringItem, int] = {}
 
     def pytest_sessionstart(self) -> None:
-        """Start the process.
+        """Start the checking process.
 
         Raises:
             pytest.UsageError: nothing can isolate the examples.
@@ -132,11 +132,11 @@ class PytestDocstrings:
         """Return the isolation of the examples."""
         return f"adacoder: docstrings run with isolation {self._isolation}"
 
-    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own package first
+    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own `Package` first
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the docstrings of a Python file.
 
-        The parent is the session, because pytest imports the package of an item that is in one.
+        The parent is the session and not a package, because pytest would import the package.
         """
         if file_path.suffix != ".py":
             return None
@@ -147,23 +147,23 @@ class PytestDocstrings:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Keep pytest from importing a file without isolation only because the user named it."""
+        """Keep pytest from importing a file that has no tests. pytest does so if the user names the file."""
         if any(module_path.match(pattern) for pattern in self._config.getini("python_files")):
             return None
         if not parent.session.isinitpath(module_path):
-            return None  # pytest 7 makes packages here
+            return None  # a package in pytest 7
         left_out: NotImported = NotImported.from_parent(parent.session, path=module_path)
         return left_out
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the order in which the docstrings will be checked."""
+        """Store the order of the docstrings, to request checks in advance."""
         self._items = [item for item in session.items if isinstance(item, DocstringItem)]
         self._places = {item: place for place, item in enumerate(self._items)}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Request the checks of a docstring and of the next ones, which then run meanwhile.
+        """Request the check of `item` and of the next docstrings, so that they run at the same time.
 
-        A worker of pytest-xdist knows only its next item.
+        A worker of pytest-xdist knows only the next item.
         """
         place = None if hasattr(self._config, "workerinput") else self._places.get(item)
         ahead = [item, nextitem] if place is None else self._items[place : place + _AHEAD]
@@ -181,7 +181,7 @@ class PytestDocstrings:
             self._asked[item] = self._process.ask(check=item.number)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
-        """Report that a run without failures has checked no docstring."""
+        """If no docstring was checked and nothing failed, tell the user."""
         if (
             exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
             or self._config.option.collectonly
@@ -193,7 +193,7 @@ class PytestDocstrings:
 
 
 def _ini(config: pytest.Config, name: str) -> object:
-    """Return a value from the settings of pytest; None if no plug-in knows the name."""
+    """Return a value of pytest's configuration; None if no plug-in defines `name`."""
     with suppress(ValueError):
         return config.getini(name)
     return None
@@ -203,7 +203,7 @@ class DocstringFile(pytest.File):
     """A Python file with docstrings."""
 
     def begin(self, plugin: PytestDocstrings, process: CheckProcess, question: int) -> None:
-        """Set what `collect` needs: the plug-in, and the question about this file."""
+        """Set the attributes that `collect` needs. `number` is the request that reads this file."""
         self.plugin = plugin
         self._process = process
         self._question = question
@@ -225,10 +225,10 @@ class DocstringFile(pytest.File):
 
 
 class NotImported(pytest.File):
-    """A named file that does not have the name of a test file. Its docstrings are collected, but no tests."""
+    """A file that the user named, but that is no test file. Its docstrings are collected; it has no tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Report that tests in the file do not run."""
+        """Warn that tests in the file do not run."""
         pytest.skip(
             f"With --adacoder, tests in {self.path.name} run only if `python_files` matches it.",
             allow_module_level=True,
@@ -236,14 +236,14 @@ class NotImported(pytest.File):
 
 
 class DocstringFailure(Exception):
-    """The examples of a docstring failed or were denied a resource. The message is the whole explanation."""
+    """The examples of a docstring failed, or were denied a resource. The message explains the failure."""
 
 
 class DocstringItem(pytest.Item):
-    """The examples of a docstring."""
+    """pytest's item for the examples of a docstring."""
 
     def begin(self, plugin: PytestDocstrings, line: int, number: int) -> None:
-        """Set what `runtest` needs: the plug-in, the 0-based line, and the number in the other process."""
+        """Set the attributes that `runtest` needs. `number` identifies the docstring in the checking process."""
         self._plugin = plugin
         self._line = line
         self.number = number

@@ -1,6 +1,6 @@
-"""The entry point of the pytest plug-in, which only the option `--adacoder` switches on.
+"""The entry point of the pytest plug-in. The option `--adacoder` switches it on.
 
-Every pytest in the environment imports this module, so it must not import others.
+Every pytest run in this environment imports this module, so keep its imports few.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def ask(difference: Difference) -> Ruling | None:
     complain(f"  2  {call} gives {there}, as in the second program")
     complain(f"  3  {call} should raise ValueError")
     print("Type 1, 2 or 3 to add it to the docstring, or press Enter to skip: ", end="", file=sys.stderr, flush=True)
-    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would note Ctrl-C only afterwards
+    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would delay Ctrl-C
     try:
         return _ANSWERS.get(sys.stdin.readline().strip())
     finally:

@@ -1,4 +1,4 @@
-"""Write a report of `adacoder check` as a whole or not at all."""
+"""Write a report of `adacoder check` completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from adacoder.domain import AdaCoderError
 
 
 class ReportFile:
-    """A file that is first written as a draft, which then replaces the file."""
+    """A file that is first written under another name and then replaced."""
 
     def __init__(self, path: Path) -> None:
-        """Create a draft next to `path`.
+        """Create a temporary file next to `path`.
 
         Raises:
             AdaCoderError: the file cannot be written there.
@@ -41,7 +41,7 @@ class ReportFile:
             raise self._refusal(error) from None
 
     def close(self) -> None:
-        """Remove the draft if `write` has not turned it into the report."""
+        """Remove the temporary file, unless `write` has renamed it."""
         with suppress(OSError):
             self._draft.unlink(missing_ok=True)
 

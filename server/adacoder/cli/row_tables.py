@@ -33,10 +33,10 @@ class TableOptions:
     """Options of `adacoder tables`."""
 
     sets: tuple[str, ...] = ("own",)
-    """Keys of `papers.SETS`; empty for all."""
+    """Names of the papers' sets of tables, from `papers.SETS`; empty for all."""
     form: str = TERMINAL
     ks: tuple[int, ...] = ()
-    """The values of k for which pass@k is shown, in addition to 1."""
+    """Values of k for which pass@k is shown. pass@1 is always shown."""
     html: Path | None = None
     plots: Path | None = None
     """The folder for the figures; None for no figures."""
@@ -45,7 +45,7 @@ class TableOptions:
 
 
 def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
-    """Show tables of the rows in the files `paths`. Return the exit code, which is not 0 if some lines are unusable.
+    """Show the rows in the files `paths` as tables. Return the exit code, which is not 0 if a line is unusable.
 
     Raises:
         AdaCoderError: rows cannot be read, or a file cannot be written.
@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
 
 
 def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
-    """Return one row for each cell, and the path of each row's file by the row's key."""
+    """Return one row for each cell, and the file that each row comes from."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -113,8 +113,8 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
-    """Split the table's columns into parts that fit into `width`. A column is represented by its number."""
-    first, *widths = map(_least, _texts(table))  # in these widths, only very long words are broken
+    """Split the columns, given by number, into groups that each fit into `width`."""
+    first, *widths = map(_least, _texts(table))  # narrower columns would break words
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
     for number, each in enumerate(widths):
@@ -129,7 +129,7 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
     """Return the widths of the column of labels and of the columns `numbers`.
 
-    Each column gets its minimum width. Columns that need more get the remaining width, from left to right.
+    Each column gets its minimum width. The remaining width goes to columns that need more, from left to right.
     """
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]

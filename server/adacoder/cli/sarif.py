@@ -1,4 +1,4 @@
-"""`adacoder check --sarif FILE`: write the failures in the format that code scanning reads (SARIF 2.1.0 of OASIS)."""
+"""`adacoder check --sarif FILE`: write the failures in SARIF 2.1.0, the format of code scanning services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_sarif(all_found: Sequence[Checked], left: Sequence[NotChecked], _seconds: float) -> bytes:
-    """Return the report on the failed examples. Files that could not be checked are notifications of the tool."""
+    """Return the report in SARIF. Failed examples become results. Files that were not checked become notifications."""
     results: list[JSON] = [result for found in all_found for result in _results(found)]
     results += [
         {"ruleId": "weakened", **_message(each.path, None, each.reason, "note" if each.is_skipped else "error")}

@@ -1,6 +1,6 @@
-"""Draw on a terminal with rich. Control codes in texts are escaped, so the terminal obeys only rich's own codes.
+"""Draw on a terminal with rich. Control codes in texts are escaped, so that only rich can control the terminal.
 
-Importing rich is slow. So other modules import this module only when there is something to show.
+Importing rich is slow. So other modules import this module only when they have something to show.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from adacoder.visible import Visible, visible
 
 
 class Screen(Console):
-    """A Console that escapes control characters in all text before it reaches the terminal."""
+    """A Console that escapes control characters in every text that it prints."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Render like `Console.render_str`, but escape `text` first. Rich would silently drop some characters."""
+        """Render like `Console.render_str`, but escape `text` first, because rich silently drops some characters."""
         return super().render_str(visible(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -36,11 +36,11 @@ class MovingLine:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` in the line. `waits` is only for `StandingLine`, which replaces this class without a terminal."""
+        """Show `what` in the line. `waits` has no effect here. `StandingLine` uses it."""
         del waits
-        self._line.update(Text(visible(what), style))  # rich would obey markup in a string
+        self._line.update(Text(visible(what), style))  # rich would interpret markup in a string
         self._line.start()
-        # While the line is shown, rich replaces the standard streams, and would obey control codes in printed text.
+        # Rich would otherwise replace stdout and stderr, and interpret control codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _WIDEST = 96
 _COLOURS = ("cyan", "blue", "yellow", "magenta", "green", "red")
-"""Colours of the Agents, in the order in which the Agents first appear."""
+"""Colours of Agents, in the order in which they first appear."""
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 _MARGIN = "  "
 
 
 class Story:
-    """A Listener of a Journal that shows each step when it has ended, with colours on a terminal."""
+    """A Listener of a Journal that shows each step when it ends."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -44,7 +44,7 @@ class Story:
         self._code = ""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show a step that has ended. Steps with an error are left out, because the error is reported separately."""
+        """Show a step that has ended. Skip a step with an error, because the error is reported separately."""
         if not isinstance(event, Step) or event.error is not None:
             return
         self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
@@ -65,7 +65,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Show the task, the function `code` at `place`, below the explanation `about`."""
+        """Show the explanation `about`, and then the task: the function `code` at `place`."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()
@@ -162,7 +162,7 @@ def _parts(reply: str) -> Iterator[RenderableType]:
 
 
 def _changes(before: str, after: str) -> str:
-    """Return the diff without line numbers, which are not needed because a candidate is short."""
+    """Return the diff without its line numbers."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
 

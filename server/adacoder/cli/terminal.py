@@ -1,6 +1,6 @@
 """Print lines, progress and diffs, in colour on a terminal and as plain text elsewhere.
 
-Callers need not escape text, because the streams that `__main__` wraps in `Visible` do this, and so does a `Screen`.
+Callers need not escape control characters: `__main__` wraps the streams in `Visible`, and `Screen` escapes as well.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Self, TextIO
 from adacoder.journal import Listener, OpenStep, Waiting
 from adacoder.report import progress
 from adacoder.visible import Visible
-from adacoder.visible import visible as visible  # for text whose layout is computed before it is printed
+from adacoder.visible import visible as visible  # escapes a text before its layout is computed
 
 if TYPE_CHECKING:
     from adacoder.cli.screen import MovingLine, Screen
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""A wait of this many seconds is reported if the output is not a terminal."""
+"""Seconds after which a wait is reported, if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -40,13 +40,13 @@ class Plain:
         self._stream = stream
 
     def print(self, text: str, style: str | None = None) -> None:
-        """Print a line. `style` is ignored."""
+        """Print a line. Ignore `style`."""
         del style
         print(text, file=self._stream, flush=True)
 
 
 class StandingLine:
-    """Replaces `MovingLine` if the output is not a terminal. It prints only long waits, and each of them once."""
+    """Replaces `MovingLine` if the output is not a terminal. It prints each long wait once, and nothing else."""
 
     def __init__(self) -> None:
         self._timer: asyncio.TimerHandle | None = None
@@ -77,25 +77,25 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """Return a Screen if the stream is a terminal, else a Plain, which does not import rich."""
+    """Return a Screen for a terminal, else a Plain, which needs no import of rich."""
     stream = sys.stderr if stderr else sys.stdout
-    # With these variables, a user asks rich for colours even if the output is not a terminal.
+    # with one of FORCE_COLOR and TTY_COMPATIBLE, a user asks for rich's colours even without a terminal
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
     return screen(stderr=stderr) if draws else Plain(stream)
 
 
 def screen(*, stderr: bool = False) -> Screen:
-    """Return a console that neither interprets nor wraps text. It has colours on a terminal, unless NO_COLOR is set."""
+    """Return a console that prints text unchanged and unwrapped, in colour on a terminal unless NO_COLOR is set."""
     from adacoder.cli.screen import Screen
 
     stream = sys.stderr if stderr else sys.stdout
-    # Bypass `Visible`, so that the console's own colour codes reach the terminal unescaped.
+    # write around `Visible`, which would escape the console's colour codes
     file = stream.stream if isinstance(stream, Visible) else stream
     return Screen(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return the line that shows the current work or the reason for a wait, in the form that suits `console`."""
+    """Return the line below all output on `console`, which shows the current work or why the program waits."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -111,7 +111,7 @@ def show_diff(console: Screen | Plain, diff: str) -> None:
 
 
 class Progress:
-    """Shows the steps of a request when they end, and on a terminal also the current step in the last line.
+    """Shows each step of a request when it ends. A terminal also shows the current step in its last line.
 
     Steps with an error are left out, because the error is reported separately.
     """
@@ -146,7 +146,7 @@ class Progress:
 
 @contextmanager
 def long_waits(name: str, most_rounds: int) -> Iterator[Listener]:
-    """Yield a Listener for a Journal that only prints long waits, to stderr."""
+    """Yield a Listener for a Journal that prints only long waits, to stderr."""
     line = StandingLine()
 
     def hear(event: OpenStep | Step | Waiting) -> None:

@@ -1,4 +1,4 @@
-"""`adacoder check --update`: write the actual outputs of failed examples into their files, or show this change."""
+"""`adacoder check --update`: write the actual outputs of failed examples into their files, or show the diff."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from adacoder.task import Task
 
 
 class Updating:
-    """Updates the outputs of examples that fail in the same way in other processes."""
+    """Updates the outputs of failed examples. Outputs that differ from run to run are left alone."""
 
     def __init__(self, tell: Callable[[str], object], *, writes: bool) -> None:
-        """`tell` receives messages. `writes` is False to only show the change."""
+        """`tell` receives messages. `writes` is False to show the change without writing it."""
         self._tell = tell
         self._writes = writes
 
     async def update(self, outdated: Iterable[tuple[Task, Outcome]]) -> None:
-        """Show or write the outputs of docstrings, each with the task and the Outcome of its check.
+        """Show or write the actual outputs. Each item is the task of a docstring and the Outcome of its check.
 
         Raises:
             AdaCoderError: a file has changed, or cannot be written.

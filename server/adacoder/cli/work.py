@@ -32,15 +32,15 @@ class Command:
 
     mode: Mode
     chooses: Callable[[Documented], bool]
-    """Selects functions of a file if the user names only the file."""
+    """Selects the functions to work on if the user names only a file."""
     wanted: str
-    """Description of a function that `chooses` selects, for messages."""
+    """Description of the functions that `chooses` selects, for messages."""
     reply: str | None = None
-    """A model's reply, as the first candidate for a single function; None if there is none."""
+    """A model's reply to use as the first candidate; None if there is none."""
     passes_over: bool = False
-    """True to show nothing about functions that need no fix, if the user names only the file."""
+    """True to stay silent about functions that need no fix, if the user names only a file."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
-    """Puts the selected functions in order if the user names only the file."""
+    """Puts the selected functions in order."""
 
 
 def _has_examples(one: Documented) -> bool:
@@ -64,7 +64,7 @@ class Work:
     def __init__(self, command: Command, values: Mapping[str, object], output: Output, wish: str) -> None:
         """Args:
         command: the command to carry out.
-        values: values of the options, by field of Settings; None means that an option is not given.
+        values: maps fields of Settings to the values of options; None means that the option is not given.
         output: shows the results.
         wish: the user's wish for the functions; empty if there is none.
         """
@@ -78,12 +78,12 @@ class Work:
         self._goal = ""
         """Name of the failing test that must pass; empty without `--test`."""
         self._proposed: SourceFile | None = None
-        """The latest file. Its text also has the verified functions that were only proposed, and not written."""
+        """The latest text of the file, with all verified functions, even if they were only shown and not written."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
 
-        The text for a request includes the verified functions of earlier requests, even if they were not written.
+        Each request sees the verified functions of earlier requests, even if these were not written to the file.
         """
         service = Service()
         try:
@@ -96,7 +96,7 @@ class Work:
         return max(self._codes)
 
     async def turn_green(self, test: str) -> int:
-        """Make a failing test pass: fix a function that it runs. Return the exit code."""
+        """Fix a function so that a failing test passes. Return the exit code."""
         service = Service()
         try:
             path = Place.parse(f"{test.partition('::')[0]}::test").path
@@ -159,7 +159,7 @@ class Work:
             return
         self._shown += 1
         self._show(outcome, file, folder)
-        if not self._output.is_whole:  # make the comparisons afterwards, so that the user need not wait for them
+        if not self._output.is_whole:  # compare afterwards, so that the user sees the function sooner
             with watching:
                 outcome = await self._with_comparisons(outcome, task, service)
             self._output.add(outcome)
@@ -176,7 +176,7 @@ class Work:
     async def _ask(
         self, outcome: Outcome, checked: CrossCheck, before: SourceFile, service: Service, settings: Settings
     ) -> None:
-        """Ask about a difference. Write the answer into the docstring, and fix the function if it is wrong.
+        """Ask the user about a difference. Write the answer into the docstring, and fix the function if it is wrong.
 
         `before` is the file before the function was written.
         """

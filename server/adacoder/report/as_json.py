@@ -1,4 +1,4 @@
-"""Make the JSON object that `--json` prints and the language server's request `adacoder/run` returns."""
+"""Build the JSON object that `--json` prints and that the language server's request `adacoder/run` returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Version of the JSON object. It increases when a member is removed or gets another meaning, not when one is added."""
+"""Version of the JSON object. Increase it when a member is removed or changes its meaning, but not for a new member."""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:
@@ -34,7 +34,7 @@ def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16
 
     Args:
         outcome: the result of a request.
-        folder: the workspace. The path in the member `target` is relative to it, unless the file is elsewhere.
+        folder: the workspace. Paths of files in it are relative.
         encoding: the LSP position encoding of the member `edits`.
     """
     verdict = outcome.verdict
@@ -71,10 +71,10 @@ def path_json(path: Path | None, folder: Path, status: str, reason: str) -> dict
     """Return the object of `check --json` for a file or folder that was not checked, with the members of `to_json`.
 
     Args:
-        path: the file or folder; None if the reason is not about a single one.
-        folder: the member `target` has the path relative to this folder, unless `path` is elsewhere.
+        path: the file or folder; None if the reason concerns several.
+        folder: the workspace. Paths of files in it are relative.
         status: `error` or `skipped`.
-        reason: one sentence that says why.
+        reason: a sentence.
     """
     return {
         "version": VERSION,
@@ -143,7 +143,7 @@ def step_json(step: Step) -> dict[str, JSON]:
 
 
 def _details(details: Details | None) -> dict[str, JSON]:
-    """Return the members of a `journal` entry that depend on the kind of step."""
+    """Return the members of a `journal` entry that depend on the step's kind."""
     match details:
         case Asked():
             return _asked(details)

@@ -7,13 +7,13 @@ from adacoder.messages import counted
 
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureKind.UNDEFINED_NAME})
-"""Kinds of failure whose message says more than the expected and the actual output."""
+"""Kinds of failure whose message says more than a comparison of expected and actual output."""
 
 
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
-    """Describe the lines that no example reached, as in "line 14 not reached"; empty if there are none.
+    """Describe the lines that no example reached, as in "line 14 not reached"; empty if all were reached.
 
-    `more` is added to line numbers, for a function that has moved down by as many lines since the run.
+    `more` is added to line numbers, because the function may have moved down since the run.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -30,7 +30,7 @@ def age(seconds: float) -> str:
 
 
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
-    """Describe a failed example in a sentence: its expected and actual output, or the message of its `failure`.
+    """Describe a failed example in a sentence: by its expected and actual output, or by the message of `failure`.
 
     The message is used if it says more than the outputs.
     """

@@ -15,5 +15,4 @@ def unified_diff(before: str, after: str, shown: Path) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split `text` only at `\\n`, as `diff` and `patch` do. A `\\r` stays in its line."""
     return io.StringIO(text, newline="\n").readlines()

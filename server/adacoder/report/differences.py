@@ -10,7 +10,7 @@ _LONGEST = 120
 _SHORT = 40
 """Maximum characters of an output in the title of an action."""
 _ON_A_BUTTON = 16
-"""Maximum characters of an output on a button. VS Code cuts longer titles."""
+"""Maximum characters of an output on a button. VS Code cuts off longer titles."""
 
 
 def same_on(found: BehaviourDiff) -> str:
@@ -19,7 +19,7 @@ def same_on(found: BehaviourDiff) -> str:
 
 
 def since_before(found: BehaviourDiff) -> str:
-    """Return a sentence that compares a function with its previous version, and shows the first difference."""
+    """Compare a function with its previous version in a sentence that shows the first difference."""
     told = f"Same as before {same_on(found)}"
     for first in found.differs[:1]:
         here, there = outputs(first)
@@ -28,7 +28,7 @@ def since_before(found: BehaviourDiff) -> str:
 
 
 def second_program(checked: CrossCheck) -> str:
-    """Return a sentence that compares a second program with the first, and shows the first difference."""
+    """Compare a second program with the function in a sentence that shows the first difference."""
     found = checked.found
     if found is None:
         return checked.reason or "Nothing was compared."
@@ -41,19 +41,19 @@ def second_program(checked: CrossCheck) -> str:
 
 
 def compared(behaviour: BehaviourDiff | None, checked: CrossCheck | None) -> list[str]:
-    """Return the sentences on the comparisons that were made."""
+    """Return a sentence for each comparison that was made."""
     before = [] if behaviour is None else [since_before(behaviour)]
     return before if checked is None else [*before, second_program(checked)]
 
 
 def asking(found: Difference) -> str:
-    """Return the question about a difference between a function and a second program."""
+    """Ask the user which output is right, a function's or a second program's."""
     here, there = outputs(found)
     return f"Which is right? {brief(found.call)} gives {here}, and a second program gives {there}."
 
 
 def answers(found: Difference) -> dict[Ruling, str]:
-    """Return the answers to that question, with the titles for actions."""
+    """Return the possible answers to `asking`, with titles for actions."""
     here, there = outputs(found, _SHORT)
     return {
         Ruling.HERE: f"{here} is right: add it as an example",
@@ -64,19 +64,19 @@ def answers(found: Difference) -> dict[Ruling, str]:
 
 
 def buttons(found: Difference) -> dict[Ruling, str]:
-    """Return the same answers with titles that are short enough for buttons."""
+    """Return the possible answers to `asking`, with titles that are short enough for buttons."""
     here, there = outputs(found, _ON_A_BUTTON)
     return {Ruling.HERE: here, Ruling.THERE: there, Ruling.RAISES: "ValueError", Ruling.NEVER: "Do not ask"}
 
 
 def brief(text: str, start: int = 0, longest: int = _LONGEST) -> str:
-    """Return `longest` characters of a call or an output, from `start` on, in one line."""
+    """Return `longest` characters of `text` on one line, beginning at `start`."""
     line = " ".join(text.split("\n"))
     return f"{'…' if start else ''}{line[start : start + longest]}{'…' if len(line) > start + longest else ''}"
 
 
 def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
-    """Return the outputs `here` and `there` in one line each. If they are long, show where they begin to differ."""
+    """Return both outputs of a difference, each on one line. If they are long, start near the first difference."""
     texts = (found.here, found.there)
     same = next(
         (number for number, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), min(map(len, texts))
@@ -86,13 +86,13 @@ def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
-    """Return the result of a comparison as members of the object of `compare --json`."""
+    """Return the members that describe a comparison in the object of `compare --json`."""
     differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
     return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
 
 
 def cross_check_json(checked: CrossCheck) -> dict[str, JSON]:
-    """Return the member `crossCheck` of `--json`."""
+    """Return the member `crossCheck` of the object of `--json`."""
     nothing: dict[str, JSON] = {"inputs": 0, "agreed": 0, "differs": [], "leftOut": {}}
     found = nothing if checked.found is None else differences_json(checked.found)
     return {**found, "model": checked.model, "reason": checked.reason}

@@ -8,18 +8,17 @@ from adacoder.domain import Example
 
 
 def as_doctest(example: Example, got: str, error: str | None = None) -> str:
-    """Format a failed example with its expected and actual output."""
+    """Format a failed example with its expected and actual output, as doctest does."""
     return "\n".join([*failed_example(example), *what_came(example, got, error)])
 
 
 def failed_example(example: Example) -> Iterator[str]:
-    """Yield the lines "Failed example:" and the example's source."""
     yield "Failed example:"
     yield from _indented(example.source)
 
 
 def what_came(example: Example, got: str, error: str | None) -> Iterator[str]:
-    """Yield the lines with the exception `error` if there is one, else with the expected and the actual output."""
+    """Yield the exception `error` if there is one, else the expected and the actual output."""
     if error is not None:
         yield "Exception raised:"
         yield from _indented(error)

@@ -1,4 +1,4 @@
-"""Format the Journal of a request in Markdown: the instructions and replies of each Agent, and the results."""
+"""Format the Journal of a request in Markdown: each Agent's instructions and replies, and the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _document(outcome: Outcome, folder: Path) -> Iterator[str]:
         yield tree
     last_round = 0
     codes: dict[tuple[str, ...], str] = {(): current(outcome.target).function}
-    """The latest code of each branch."""
+    """The latest code in each branch of the search."""
     for step in outcome.steps:
         if step.round > last_round:
             last_round = step.round
@@ -70,7 +70,7 @@ def _facts(outcome: Outcome) -> Iterator[str]:
 
 
 def _told(step: Step, before: str) -> Iterator[str]:
-    """Yield the paragraphs about a step. `before` is the candidate's code before the step."""
+    """Yield the paragraphs about a step. `before` is the code before the step."""
     where = "".join(f"{inline(name)} › " for name in step.branch)
     doing = step.doing or step.action.replace("_", " ")
     yield f"### {where}{_name(step)}: {inline(doing)}"
@@ -157,7 +157,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """The best score of an evaluation in the branch; empty if nothing was evaluated."""
+        """The score of the best evaluation in the branch; empty if nothing was evaluated."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""
@@ -166,7 +166,7 @@ class _Branch:
 
 
 def _tree(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the lines of a nested Markdown list of the search's branches; none if the search has no branches."""
+    """Yield the branches of a search as a nested Markdown list."""
     root = _Branch()
     for step in steps:
         node = root

@@ -9,19 +9,19 @@ from adacoder.visible import in_a_message, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~!&$@]|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _NAME = re.compile(r"[\w.]*_[\w.]*")
-"""A word with an underscore, which has no character that could end a code span."""
+"""Matches a word with an underscore. Its characters cannot end a code span."""
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def plain(text: str) -> str:
-    """Return `text` on one line, with its settings spelled as in an editor."""
+    """Return `text` on one line. Spell names of settings as editors show them."""
     return in_a_message(text.in_editor if isinstance(text, Text) else text)
 
 
 def inline(text: str) -> str:
-    r"""Return `text` on one line, with its Markdown escaped, and its settings spelled as in an editor.
+    r"""Return `text` on one line with its Markdown escaped. Spell names of settings as editors show them.
 
-    A name with an underscore becomes a code span, because some editors would show the backslash before an underscore.
+    Names with an underscore become code spans, because some editors show the backslash of an escaped underscore.
 
     >>> inline("see <b>*this*</b> in 'to_text'")
     "see \\<b\\>\\*this\\*\\</b\\> in '`to_text`'"
@@ -38,7 +38,7 @@ def _escaped(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    r"""Return `text` as a block of code, with a fence longer than any fence in it.
+    r"""Return `text` as a code block. The fence is longer than any fence inside `text`.
 
     >>> fenced("a = 1", "python")
     '```python\na = 1\n```'

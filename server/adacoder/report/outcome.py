@@ -24,18 +24,18 @@ _EXIT_CODES = {
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:
-    """Return the command line's exit code for the worst of the outcomes."""
+    """Return the exit code of the command line. The worst outcome decides."""
     return max((_EXIT_CODES[outcome.status] for outcome in outcomes), default=0)
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line with the result, its evidence, the differences from the previous function, and the notes."""
+    """Return one line: the result, its evidence, the differences from the previous function, and the notes."""
     compared = [] if outcome.behaviour is None else [since_before(outcome.behaviour)]
     return joined(" ", [_ending(outcome), *compared, *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return the notes for the user, first on the run of the examples, then on the whole request."""
+    """Return the notes for the user. Those about the run of the examples are first."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
@@ -69,7 +69,7 @@ def _evidence(outcome: Outcome) -> str:
         parts.append(counted(outcome.rounds, "round"))
     if outcome.model and not outcome.model.startswith(
         "replay:"
-    ):  # a recording is not a model, and its path would be long
+    ):  # a replayed recording has no model to name, and its path is long
         parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""
@@ -88,5 +88,5 @@ def total_tokens(outcome: Outcome) -> Tokens:
 
 
 def label(target: Target, folder: Path) -> str:
-    """Return `path::qualname`. The path is relative to `folder` if the file is in it."""
+    """Return `path::qualname`. The path is relative to `folder` if the file is inside."""
     return f"{below(folder, target.module.path).as_posix()}::{target.qualname}"

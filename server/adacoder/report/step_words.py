@@ -10,14 +10,14 @@ from adacoder.messages import counted
 
 
 def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
-    """Return one line about the progress: the round with the current work or the step's result, or a wait's reason."""
+    """Return a line with the round and the current work or its result. During a wait, return the reason."""
     if isinstance(event, Waiting):
         return event.message
     return " · ".join([f"round {event.round}/{most_rounds}", *event.branch, doing(event)])
 
 
 def doing(event: OpenStep | Step | Waiting) -> str:
-    """Return the current work or the step's result, or a wait's reason."""
+    """Return the current work or its result. During a wait, return the reason."""
     match event:
         case Waiting():
             return event.message
@@ -37,16 +37,16 @@ def _written(tokens: int) -> str:
 
 
 def score(passed: int, total: int, tests: tuple[int, int] = (0, 0)) -> str:
-    """Return what passed, in the form "3/3 examples passed" or "3/3 examples and 5/5 tests passed".
+    """Return the score in the form "3/3 examples passed" or "3/3 examples and 5/5 tests passed".
 
-    `tests` says how many of the project's tests passed, and how many count.
+    `tests` has the numbers of passed tests and of all tests.
     """
     examples = [f"{passed}/{total} examples"] if total or not tests[1] else []
     return f"{' and '.join([*examples, *_of_tests(tests)])} passed"
 
 
 def brief_score(passed: int, total: int, tests: tuple[int, int] = (0, 0)) -> str:
-    """Return what passed in a few words, in the form "3/3 examples" or "3/3 examples · 5/5 tests"."""
+    """Return the score in the form "3/3 examples" or "3/3 examples · 5/5 tests"."""
     examples = [f"{passed}/{counted(total, 'example')}"] if total or not tests[1] else []
     return " · ".join([*examples, *_of_tests(tests)])
 
@@ -57,5 +57,5 @@ def _of_tests(tests: tuple[int, int]) -> list[str]:
 
 
 def fixed(rules: Sequence[str]) -> str:
-    """Describe the result of a repair. `rules` are the names of the rules that changed the code."""
+    """Describe a repair. `rules` are the names of the rules that changed the code."""
     return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

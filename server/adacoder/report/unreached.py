@@ -1,4 +1,4 @@
-"""Describe in words which lines and branches no example reached."""
+"""Describe the lines and branches that no example reached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adacoder.domain import Coverage, Outcome, SourceLine
 from adacoder.messages import counted
 
 _QUOTED, _LISTED = 60, 3
-"""Maximum number of characters to quote from a line, and maximum number of places to list."""
+"""Maximum characters to quote from a line, and maximum number of places to list."""
 
 
 def unreached(outcome: Outcome) -> str:
@@ -24,7 +24,10 @@ def unreached(outcome: Outcome) -> str:
 
 
 def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
-    """Return blocks of consecutive unreached lines, without lines that are indented more than the first of a block."""
+    """Group consecutive unreached lines into blocks.
+
+    Leave out lines that are nested below the first line of a block.
+    """
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[SourceLine]] = []
     end = 0
@@ -55,6 +58,6 @@ def _quoted(line: SourceLine) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """Return a text with the first of `things`, and with the number of the others."""
+    """Join the first of `things`, and say how many more there are."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"

@@ -1,7 +1,6 @@
-"""The settings, with their documentation.
+"""The settings and their documentation. Each field of `Settings` defines a setting and its command-line option.
 
-Each field of `Settings` defines one setting, with its command-line option. `docs/settings.py` generates the VS Code
-client's settings and the table in the docs from these fields.
+From these fields, `docs/settings.py` generates the settings of the VS Code extension and the table in the docs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from adacoder.settings.values import Setting, setting
 
 
 class Unverified(StrEnum):
-    """The treatment of a result in an editor if the result is not `verified`."""
+    """The treatment of a result in an editor if it is not `verified`."""
 
     KEEP = "keep"
     DISCARD = "discard"
@@ -27,14 +26,14 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """Return False if `models` names a recorded conversation: a project may not choose a file to read."""
+    """Return False if a model in `models` is a recording. A project could otherwise choose a file to read."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a request. A field without a `key` has its name in camel case as key in section `adacoder`."""
+    """The settings of a request. By default, the key of a field in section `adacoder` is its name in camel case."""
 
     models: tuple[str, ...] = setting(
         (),
@@ -271,7 +270,7 @@ class Settings:
         is_offered=False,
     )
     record: Path | None = None
-    """File in which the conversation with the model is recorded. Only the option `--record` sets it."""
+    """File that records the conversation with the model. Only the option `--record` sets it."""
 
     @property
     def wishes(self) -> Wishes:
@@ -284,10 +283,9 @@ class Settings:
         return self.models or (None,)
 
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
-        """Return each model of the ladder, with its maximum number of rounds after the first; None means no limit.
+        """Return the models to ask in order, each with its maximum number of rounds after its first; None for no limit.
 
-        `is_started` is True if the request begins with a given candidate, for which no model is asked. If
-        `max_iterations` then allows no further round, only the first model is returned.
+        `is_started` is True if the request begins with existing code, so that its first round asks no model.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)
@@ -307,10 +305,10 @@ SETTINGS: Mapping[str, Setting] = {
     for each in fields(Settings)
     if (defined := each.metadata.get("setting"))
 }
-"""The settings by the name of their field, in the order of the fields."""
+"""The settings, by field name."""
 _FIELDS = {snake_case(defined.key): name for name, defined in SETTINGS.items()} | {name: name for name in SETTINGS}
 
 
 def field_name(key: str) -> str | None:
-    """Return the field of Settings for a key such as `maxIterations`, `max-iterations` or `ollama.host`, or None."""
+    """Return the field for a key such as `maxIterations`, `max-iterations` or `ollama.host`; None if there is none."""
     return _FIELDS.get(snake_case(key))

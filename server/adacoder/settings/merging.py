@@ -1,4 +1,4 @@
-"""Merge settings from editors, options and projects. An unusable value is ignored with a notice."""
+"""Merge settings from editors, options and projects. An invalid value is ignored with a notice."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from adacoder.settings.pyproject import tables
 from adacoder.settings.values import variables
 
 _OPTIONS_OF_PYTEST = ["ELLIPSIS"]
-"""Options that pytest uses by default."""
+"""Options that pytest uses if its configuration names none."""
 _MOST_KEYS = 100
-"""Maximum number of keys in a project's table. More could flood the user, because each unusable key gets a notice."""
+"""Maximum number of keys in a project's table, so that notices about invalid keys cannot flood the user."""
 _LONGEST_SHOWN = 80
 """Maximum length of a key or a value in a notice."""
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], object]) -> Settings:
-    """Return `base` overridden by `values`. A value of None means that a setting is not set.
+    """Return `base` overridden by `values`. A value of None is ignored.
 
-    The keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a
-    message for each unusable value, which is ignored.
+    Keys are spelled as in section `adacoder`, and may be nested, as in `ollama: {host: …}`. `notice` receives a message
+    for each invalid value, which is ignored.
     """
     return _merge(base, _flatten(values), notice)
 
@@ -94,16 +94,16 @@ def from_tables(
 
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
-    """Return `base` with the options of doctest, and the folders of modules, that pytest's configuration names.
+    """Return `base` with doctest's options and with the import folders (`pythonpath`) of pytest's configuration.
 
-    If the configuration names no options, this is pytest's default. Unknown options are left out.
+    Without a configuration, doctest's options are pytest's default. Unknown options are left out.
     """
     table = tools.get("pytest")
     own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
     if not isinstance(own, Mapping):
         return base
     if folders := ":".join(_words(own.get("pythonpath"))):
-        with suppress(ValueError):  # It is too long, or no text.
+        with suppress(ValueError):  # the folders are invalid, for example too long
             base = replace(base, env=(*base.env, *variables(f"PYTHONPATH={folders}")))
     names = _words(own.get("doctest_optionflags", _OPTIONS_OF_PYTEST))
     if not names:
@@ -114,15 +114,15 @@ def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Sett
 
 
 def _words(value: object) -> list[str]:
-    """Return the words of a list in pytest's configuration, which may also be a string."""
+    """Return the words of a list, or of a string, in pytest's configuration."""
     words = value.replace(",", " ").split() if isinstance(value, str) else value
     return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def _shown(value: object) -> str:
-    """Format a value for a notice, but only the names of a table, because its values may be secret.
+    """Format a value for a notice. Of a table, show only the keys, because its values may be secret.
 
-    Python refuses to print very long integers, so these are only described.
+    Python refuses to print very long integers, so they are only described.
     """
     if isinstance(value, Mapping):
         return _brief(f"{{{', '.join(value)}}}")
@@ -137,9 +137,9 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return pairs of a key and its value. Nested keys are joined with a dot.
+    """Return pairs of a key and a value. Join the keys of nested tables with dots.
 
-    If the value of a setting is a table, each of its items becomes a table of its own.
+    A setting whose value is a table gets one pair for each item of the table.
     """
     flat: list[tuple[str, object]] = []
     for key, value in values.items():

@@ -12,7 +12,7 @@ from adacoder.privacy.private_names import Wishes
 from adacoder.project import pyproject_file
 
 _MOST_BYTES = 512 * 1024
-"""Maximum size of a pyproject.toml in bytes. Those of well-known projects have at most a tenth of this size."""
+"""Maximum size of a pyproject.toml in bytes. Well-known projects need at most a tenth of this."""
 _MOST_PARTS = 32
 """Maximum number of parts of a dotted key."""
 _DEEPEST = 32
@@ -22,14 +22,16 @@ _STRING_OR_COMMENT = re.compile(
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Matches a string or comment of TOML. A string that is not closed extends to the end of its line or of the text."""
+"""Matches a string or a comment in TOML. An unclosed string extends to the end of its line, or of the text if it is
+multi-line.
+"""
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Matches the keys of lists and tables of dependencies, in the standard and in Poetry, uv, PDM, Hatch and Pixi."""
+"""Matches the keys of dependency lists and tables in the standard and in Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
 """Matches the name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)
-"""Matches the names of other files that may declare dependencies, or the beginnings of such names."""
+"""Matches the names of other files that may declare dependencies."""
 
 
 def project_tools(folder: Path, top: Path | None) -> Mapping[str, object]:
@@ -46,25 +48,25 @@ def tables(path: Path) -> Mapping[str, object]:
 
     Raises:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
-        ValueError, RecursionError: the file is not valid TOML, is nested too deeply, or has a number that is too long.
+        ValueError, RecursionError: the file is not valid TOML, or is too deeply nested, or has too long a number.
     """
     return tables_in(_read(path))
 
 
 def tables_in(text: str) -> Mapping[str, object]:
-    """Return the `[tool.*]` tables of the text of a pyproject.toml.
+    """Return the `[tool.*]` tables in the text of a pyproject.toml.
 
     Raises:
-        ValueError, RecursionError: as `tables`.
+        ValueError, RecursionError: the same as for `tables`.
     """
     tools = tomllib.loads(_readable(text)).get("tool", {})
     return tools if isinstance(tools, dict) else {"adacoder": None}
 
 
 def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | None:
-    """Return the distributions that the nearest pyproject.toml up to `top` declares as dependencies.
+    """Return the dependencies that the nearest pyproject.toml up to `top` declares.
 
-    Returns: the normalised names, without the project's own name; None if more dependencies may be declared elsewhere.
+    Returns: normalised names, without the project itself; None if other files may declare more.
     """
     path = pyproject_file(folder, top)
     try:
@@ -76,7 +78,6 @@ def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | No
 
 
 def _declared(document: Mapping[str, object]) -> frozenset[str] | None:
-    """Return the dependencies that a parsed pyproject.toml declares, as `declared_dependencies` does."""
     tools = document.get("tool")
     projects = [document.get("project"), tools.get("poetry") if isinstance(tools, dict) else None]
     tables = [table for table in projects if isinstance(table, dict)]
@@ -93,7 +94,7 @@ def normalised(distribution: str) -> str:
 
 
 def _requirements(table: Mapping[str, object]) -> Iterator[str]:
-    """Yield the requirements in a table: the items of all dependency lists, and the keys of all dependency tables."""
+    """Yield the requirements in all dependency lists and tables below `table`."""
     for key, value in table.items():
         if not _DECLARES.fullmatch(key):
             yield from _requirements(value) if isinstance(value, dict) else ()
@@ -108,9 +109,7 @@ def _document(path: Path) -> Mapping[str, object]:
 
 
 def _read(path: Path) -> str:
-    """Read the text of a project's pyproject.toml, even if it contains a secret and is hidden from models and code.
-
-    All other functions read the file through this one.
+    """Read a project's pyproject.toml, even if it contains a secret and is therefore hidden from models and code.
 
     Raises:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
@@ -120,10 +119,9 @@ def _read(path: Path) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return `text` if tomllib can parse it in linear time and memory.
+    """Return `text` if tomllib can parse it fast.
 
-    For each part of a dotted key, tomllib stores all earlier parts again, and for each open bracket, it calls itself.
-    So both numbers are limited.
+    Long dotted keys take quadratic memory in tomllib, and nested brackets take its stack, so both are limited.
 
     Raises:
         ValueError: a key has too many parts, or brackets are nested too deeply.

@@ -17,7 +17,8 @@ _MOST_PATTERNS = 500
 _LONGEST_PATTERN = 255
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TOO_LATE = ("PYTHON", "LD_", "DYLD_", "GLIBC_", "MALLOC_")
-"""Beginnings of the names of variables that a program reads only when it starts. Python starts before `env` is set.
+"""Prefixes of variables that a program reads when it starts. The setting `env` has no effect on them, because Python is
+already running.
 
 `PYTHONPATH` works nevertheless, because the sandbox reads it.
 """
@@ -30,45 +31,45 @@ _NO_VALUE = re.compile(r"[\0\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A kind of value that a setting can have, such as a number in a range."""
+    """A type of value that a setting can have, such as a number in a range."""
 
     read: Callable[[object], object]
-    """Converts a written value to the value of the field of Settings. If the value is unusable, it raises TypeError,
-    ValueError or RuntimeError with a clause such as "it must be a string" as message.
+    """Converts a value from JSON, TOML or the command line to the field's type. If the value is invalid, it raises
+    TypeError, ValueError or RuntimeError with a clause such as "it must be a string".
     """
     type: type[bool | int | float | str | dict[str, str]] = str
-    """Type of the value as it is written in JSON or TOML, or of each item of a list."""
+    """Type of the value, or of each item of a list, in JSON and TOML."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """The allowed words, each with its meaning; empty if the value is not a choice of words."""
+    """The allowed words and their meanings; empty if any text is allowed."""
     is_list: bool = False
     """True if several values are allowed. A single value may be given without a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Metadata of a setting. The field of Settings has its name and its default."""
+    """Metadata of a setting. The field of Settings has the name and the default."""
 
     values: Values
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of a default that is not a value itself, such as None. With this, an empty value means unset."""
+    """Description of a default such as None, which users cannot write. If present, an empty value means the default."""
     key: str
-    """The key in section `adacoder`. If it is empty, the key is the field's name in camel case."""
+    """Key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
-    """Name of the value in the command line's help, such as `N`; None if the setting has no option."""
+    """Placeholder for the value in the command line's help, such as `N`; None if there is no option."""
     by_project: Callable[[object], bool] | bool
-    """True if a project may set the setting, or a function that returns this for a given value. A project may not
-    choose where code runs, which data leaves the machine, or which file is read.
+    """True if a project may set this, or a function that decides by the value. A project must not choose where code
+    runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if a value is added to the values from other sources, False if it replaces them."""
+    """True if values from several sources are combined, False if a later one replaces the others."""
 
     def is_for_project(self, value: object) -> bool:
-        """Return whether a project may set this value."""
+        """Return True if a project may set this value."""
         return self.by_project(value) if callable(self.by_project) else self.by_project
 
 
@@ -84,13 +85,13 @@ def setting(
     is_offered: bool = True,
     adds_up: bool = False,
 ) -> T:
-    """Return a dataclass field of Settings, with the Setting as metadata."""
+    """Return a dataclass field for Settings, with its Setting as metadata."""
     defined = Setting(values, about, unset, key, option, by_project, is_offered, adds_up)
     return field(default=default, metadata={"setting": defined})
 
 
 def number(low: float, high: float, *, is_whole: bool = False) -> Values:
-    """Return the kind of value that accepts numbers from `low` to `high`."""
+    """Accept numbers from `low` to `high`."""
     kinds, name = ((int,), "whole number") if is_whole else ((int, float), "number")
 
     def read(value: object) -> float:
@@ -102,7 +103,7 @@ def number(low: float, high: float, *, is_whole: bool = False) -> Values:
 
 
 def one_of(words: type[StrEnum], *meanings: str) -> Values:
-    """Return the kind of value that accepts one of `words`. Their `meanings` are in the same order."""
+    """Accept one of `words`. Their `meanings` are in the same order."""
 
     def read(value: object) -> StrEnum:
         try:
@@ -155,7 +156,7 @@ def _patterns(value: object) -> tuple[str, ...]:
 def _options(value: object) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in _listed(value)):
         raise TypeError("it must be names of doctest's options, such as ELLIPSIS")
-    from adacoder.directives import flags_of  # a large import that other settings do not need
+    from adacoder.directives import flags_of  # a slow import that other settings do not need
 
     names = [name for each in _listed(value) for name in str(each).replace(",", " ").split()]
     flags_of(names)
@@ -163,10 +164,10 @@ def _options(value: object) -> tuple[str, ...]:
 
 
 def variables(value: object) -> tuple[str, ...]:
-    """Convert the value of a setting to items of the form NAME=VALUE.
+    """Convert a setting's value to items of the form NAME=VALUE.
 
     Raises:
-        TypeError, ValueError: an item is unusable, or there are too many.
+        TypeError, ValueError: an item is invalid, or there are too many.
     """
     if isinstance(value, Mapping):
         if not all(isinstance(text, str) for text in value.values()):
@@ -197,13 +198,13 @@ TEXT = Values(_text)
 LONG_TEXT = Values(_text)
 FLAG = Values(_flag, bool)
 PATH = Values(_path)
-"""A path; `~` is the user's home."""
+"""A path. `~` is the user's home."""
 DURATION = Values(_duration)
-"""A duration in Go's notation, or a number of seconds."""
+"""A duration in Go's notation, such as `5m`, or a number of seconds."""
 MODELS = Values(_models, is_list=True)
 OPTIONS = Values(_options, is_list=True)
 """Names of doctest's options."""
 VARIABLES = Values(variables, dict, is_list=True)
 """Environment variables: a table, or a list of `NAME=VALUE`."""
 PATTERNS = Values(_patterns, is_list=True)
-"""File names, or paths in the workspace if they contain a slash."""
+"""Names of files, or paths in the workspace if they contain a slash."""

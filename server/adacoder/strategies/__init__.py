@@ -1,4 +1,4 @@
-"""The registry of the published workflows. Each family has its own file, so that you can read it next to its paper."""
+"""The registry of published workflows. Each family has its own file, for reading next to its paper."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 """All strategies by name, including ablations."""
 FAMILIES = tuple(name for name in STRATEGIES if ":" not in name)
-"""The names of the families. Editors offer these. An ablation is named `FAMILY:VARIANT`, such as `codetree:bfs`."""
+"""Names of the families, which editors offer. An ablation is named `FAMILY:VARIANT`, such as `codetree:bfs`."""
 LISTED = f"{', '.join(FAMILIES)}, or an ablation that `adacoder strategies --all` lists"
-"""The available names as a phrase."""
+"""The names of all strategies as a phrase for messages."""
 
 
 def strategy_named(name: str) -> Strategy:
@@ -51,9 +51,9 @@ def strategy_named(name: str) -> Strategy:
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
-    """Return the maximum number of rounds of a request, with all models of its ladder.
+    """Return the maximum number of rounds of a request, summed over the models that it may ask in turn.
 
-    The number is 1 for an unknown strategy, and for modes other than generate, fix and another.
+    Return 1 for an unknown strategy, and for modes without rounds, such as check.
     """
     strategy = STRATEGIES.get(settings.strategy)
     if strategy is None or mode not in (Mode.GENERATE, Mode.FIX, Mode.ANOTHER):
@@ -63,19 +63,19 @@ def most_rounds(mode: Mode, settings: Settings) -> int:
 
 
 def calls(strategy: Strategy) -> str:
-    """Return the model calls in the best and worst case, with the paper's t: `1 to 11`, or `1` if they are equal."""
+    """Return the number of model calls in the best and the worst case, such as `1 to 11`, or `1` if both are equal."""
     least, most = strategy.best_calls, strategy.spends(None).calls
     return str(most) if least == most else f"{least} to {most}"
 
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""The columns of the table of strategies. `calls` are model calls in the best and worst case, with the paper's t."""
+"""Columns of the table of strategies. `t` is the paper's limit on iterations. `calls` is the result of `calls()`."""
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family, and with `has_ablations` also one per ablation.
+    """Return one row per family. With `has_ablations`, also return one per ablation.
 
-    The keys are the columns and `summary`.
+    The keys of a row are `COLUMNS` and `summary`.
     """
     return [
         {

@@ -1,7 +1,6 @@
-"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation.
+"""AdaCoder: Adaptive Planning in Multi-Agent Code Generation (Algorithm 1 in appendix C), and its ablations.
 
-This is Algorithm 1 of the paper (appendix C), with its ablations. ARCHITECTURE.md gives the reasons for each departure
-from the paper.
+ARCHITECTURE.md gives the reason for each departure from the paper.
 """
 
 from __future__ import annotations
@@ -20,15 +19,18 @@ _PAPER = "AdaCoder: An Adaptive Planning and Multi-Agent Framework for Function-
 
 @dataclass(frozen=True, slots=True)
 class AdaCoder:
-    """The main loop. It has a switch for each Agent that section V-D of the paper ablates."""
+    """AdaCoder's main loop. The paper's ablations lack the planner, the debugger or both (section V-D)."""
 
     has_planner: bool = True
     has_debugger: bool = True
     as_printed: bool = False
-    """True if the debugger applies the paper's Algorithm 3 as printed, for comparison with AdaCoder's own rules."""
+    """True to repair by the paper's Algorithm 3 exactly as printed, instead of by AdaCoder's own rules."""
 
     async def run(self, request: Request) -> None:
-        """Write without a plan, evaluate, and repair by rules. Then plan from the error and write from scratch."""
+        """Write without a plan, evaluate, and repair by rules.
+
+        If examples still fail, plan from the error and write again.
+        """
         plan = ""
         for number in request.rounds():
             if number == 1:

@@ -29,7 +29,7 @@ def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
 
 
 PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
-"""The Role that works through the designer's `tests` without running them, and refines its `code` (section 4.3)."""
+"""The Role that checks its `code` against the designer's `tests` by reading, and refines the code (section 4.3)."""
 
 
 def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -46,7 +46,7 @@ DESIGNER: Role[tuple[Example, ...]] = Role(
     otherwise=(),
     tests=_themselves,
 )
-"""The Role that designs basic, edge and large cases. It sees no code (section 3.2)."""
+"""The Role that designs tests for basic, edge and large cases. It never sees the code (section 3.2)."""
 
 
 def _both(reply: Reply, target: Target) -> tuple[Candidate, tuple[Example, ...]]:
@@ -73,7 +73,7 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
 )
 """The Role that writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The test designer under the programmer's name, for an ablation with one agent."""
+"""The test designer, under the programmer's name. An ablation uses it as its only agent."""
 
 
 ITERATIONS = 5
@@ -91,11 +91,10 @@ class AgentCoder:
     is_one_agent: bool = False
 
     async def run(self, request: Request) -> None:
-        """Design tests and write the function.
+        """Design tests and write the function. Then revise it until examples and designed tests pass.
 
-        Then revise it by the results of the docstring's Examples and of the tests. If a designed test fails, the
-        designer is also asked again (section 5). It does not see the error or the code, so its new tests are a second
-        opinion on the earlier ones.
+        If a designed test fails, the designer writes new tests (section 5). The designer sees neither the error nor the
+        code, so that the new tests are a second opinion.
         """
         started = await request.try_start()
         if not request.goes_on_until_proved:
@@ -126,7 +125,7 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write the function. Then refine it by the tests. Only the refined program runs."""
+    """Design tests and write the function. Then refine it by reading the tests. Only the refined function runs."""
     started = await request.try_start()
     for _ in request.rounds():
         tests = await request.ask(DESIGNER)

@@ -1,7 +1,8 @@
-"""Our own strategy: write again at higher temperatures, and plan only if that does not help.
+"""AdaCoder's own strategy: write again at higher temperatures, and plan only if this does not help.
 
-`docs/measured.md` gives the reasons. With small models and for the same tokens, writing afresh passes about as often as
-a plan. A model that sees its own failed program mostly repeats it, so only the user's code is revised.
+`docs/measured.md` has the measurements behind it. With small models and the same number of tokens, a fresh attempt
+passes about as often as a plan. Small models mostly repeat a failed program that they are shown, so only the user's
+code is revised.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from adacoder.strategies.revising import REWRITER
 from adacoder.strategies.strategy import Strategy
 
 SAMPLINGS = (None, *(Sampling(temperature=temperature) for temperature in (0.4, 0.6, 0.8)))
-"""Sampling of the programs before the first plan. None is the temperature of the settings."""
+"""Sampling of the programs before the first plan. None means the temperature in the settings."""
 
 
 async def _run(request: Request) -> None:
-    """Write, or revise the user's code. Then write afresh, and finally plan from the error of the best attempt."""
+    """Write the function, or revise the user's code. Then write afresh. Finally plan from the best attempt's error."""
     best: Attempt | None = None
     of_user = 0 if request.start is None else 2
-    """Number of rounds for the user's code: as it is, and revised."""
+    """Number of rounds for the user's code: one as it is, one revised."""
     for number in request.rounds():
         if best is None:
             candidate = await request.first(WRITER)

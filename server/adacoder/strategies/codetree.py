@@ -1,8 +1,7 @@
 """CodeTree: Agent-guided Tree Search for Code Generation with Large Language Models (Li et al., NAACL 2025).
 
-`strategy-list` is its baseline (section 4.1). It lists ways to solve the task, and writes one program for each. If no
-program is accepted, the released code returns the last failing program. This module returns the program with the best
-value instead.
+`strategy-list` is the paper's baseline (section 4.1). It lists ways to solve the task, and writes one program for
+each. If no program is accepted, the authors' code returns the last one. This module returns the best one instead.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from adacoder.replies.listing import items
 from adacoder.strategies.strategy import Strategy
 
 MOST_STRATEGIES = 10
-"""Maximum number of strategies. Longer lists are cut (released code)."""
+"""Maximum number of strategies. Longer lists are cut, as in the authors' code."""
 BEST_SCORE = 5
-"""The best score. The critic's scale begins at 0 (released code)."""
+"""The best score. The critic's scale begins at 0, as in the authors' code."""
 _REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
@@ -46,13 +45,14 @@ THINKER: Role[tuple[str, ...]] = Role(
 )
 """The Role that lists as many strategies as the task needs."""
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
-"""The Role that writes the function by one strategy. It gets the strategy as `plan`."""
+"""The Role that writes the function by one strategy, which the prompt calls `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
-"""The Role that lists ways to fix a failed program. Its prompt has the `code`, the `strategy` that the code follows,
-and the `error`, which includes the critic's reason.
+"""The Role that lists ways to fix a failed program.
+
+Its prompt has the `code`, the `strategy` that the code follows, and the `error` with the critic's reason.
 """
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
-"""The Role that revises `code` by its `strategy` and one reflection. It gets the reflection as `advice` (eq. 6)."""
+"""The Role that revises `code` by one reflection, which the prompt calls `advice` (eq. 6)."""
 CRITIC: Role[tuple[float | None, str]] = Role(
     "critic",
     "score",
@@ -63,7 +63,7 @@ CRITIC: Role[tuple[float | None, str]] = Role(
     otherwise=(None, ""),
     has_found=always,
 )
-"""The Role that scores `code` from 0 to 5, with a reason. The code follows a `strategy` and fails its examples."""
+"""The Role that scores failing `code` from 0 to 5, with a reason."""
 VERIFIER: Role[tuple[bool, str]] = Role(
     "critic",
     "verify",
@@ -74,12 +74,13 @@ VERIFIER: Role[tuple[bool, str]] = Role(
     otherwise=(True, ""),
     has_found=always,
 )
-"""The Role that judges whether `code` is right for all inputs, with a reason. The code passes its examples, so the
-default answer is yes."""
+"""The Role that judges whether `code` is right for all inputs, with a reason. Its code has passed the examples, so
+an unreadable reply counts as yes.
+"""
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Return the prompt fields with the feedback F (eq. 3 and 4): example results and the critic's reason."""
+    """Return the feedback F (eq. 3 and 4) as prompt fields: results of examples and the critic's reason."""
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
 
@@ -88,31 +89,34 @@ _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Lang
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node of the tree: a program to write by a strategy, or by revising the parent's program."""
+    """A node of the tree: a program that is still to be written, by a strategy or from its parent's program."""
 
     path: tuple[str, ...]
     strategy: str
-    """The strategy; empty if the reply had no readable strategy."""
+    """The strategy; empty if the model's list could not be read."""
     reflection: str = ""
     parent: dict[str, Field] | None = None
     """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
-    """The parent's value."""
+    """The parent's value: the share of passed examples, plus a part for the critic's score."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The tree search. `:bfs` and `:dfs` have no critic (section 4.3). Table 4 removes single tasks of the critic."""
+    """The tree search. `:bfs` and `:dfs` have no critic (section 4.3).
+
+    Other ablations lack one of the critic's tasks (Table 4).
+    """
 
     programs: int = 20
     """The budget: the number of programs that run (section 4.1)."""
     depth: int = 3
-    """d: maximum depth of a node (Table 3; released code)."""
+    """d: maximum depth of a node (Table 3, and the authors' code)."""
     width: int = 3
     """w: maximum number of reflections on a node (Table 3)."""
     strategies: int = MOST_STRATEGIES
-    """Maximum number of children of the root. The thinker decides how many it lists (section 3.3), and 10 is the
-    maximum (released code). Without a critic, the maximum is w (section 4.3).
+    """Maximum number of children of the root. The thinker lists fewer if it wants (section 3.3). The authors' code
+    cuts at 10.
     """
     breadth_first: bool = False
     scores: bool = True
@@ -120,7 +124,7 @@ class CodeTree:
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Expand one node after the other and run its program. Stop if a program is accepted or the budget is spent."""
+        """Write and run the program of one node after the other, until one is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -139,7 +143,7 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """Run a node's program. Return its children; None if it is accepted, or if no program can help."""
+        """Run a node's program. Return the node's children; None if the search ends here."""
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
@@ -157,9 +161,9 @@ class CodeTree:
         ]
 
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
-        """Decide whether a program is accepted. Return the decision, the critic's mark, and the reason.
+        """Judge a program. Return True if it is accepted, then the critic's score, and then the reason.
 
-        A program that passes its examples has the best mark. The mark is None if the critic gave none.
+        A program that passes its examples has the best score. The score is None if the critic gave none.
         """
         if attempt.verdict.passed:
             accepts, reason = True, ""
@@ -171,10 +175,9 @@ class CodeTree:
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
-        """Return whether a branch is given up because its node does not improve on the parent (released code).
+        """Return True to give up a branch because its node is no better than the parent, as in the authors' code.
 
-        Such a node is worse than its parent, or it is equally good and its depth is greater than its mark. The parent
-        of a strategy's first program has the value 0. Without a mark, only the value counts.
+        This is so if the value is lower, or if the value is equal and the depth is greater than the critic's score.
         """
         is_below_mark = mark is not None and len(node.path) > mark
         return self.aborts and (value < node.value or (value == node.value and is_below_mark))
@@ -188,7 +191,7 @@ class CodeTree:
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [CRITIC] * search.scores + [VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
-    # There is one program per round. The initial code and its repair by rules are two more.
+    # One program per round, the initial code, and its repair by rules.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,
@@ -205,7 +208,7 @@ def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Stra
 
 _UNLED = CodeTree(strategies=3, scores=False, verifies=False, aborts=False)
 _OTHER_SIZES = (("bfs", 2, 4), ("bfs", 2, 5), ("dfs", 4, 2), ("dfs", 5, 2))
-"""The other depths d and widths w in Table 3."""
+"""Other depths and widths in Table 3."""
 CODETREES = (
     _codetree("", "searches a tree of strategies and reflections, led by a critic", "", CodeTree()),
     _codetree(

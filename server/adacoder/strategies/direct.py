@@ -19,18 +19,18 @@ THINKER = coder("programming_assistant", "thinking, then writing the function", 
 
 
 SAMPLES = 20
-"""k: maximum number of samples of `resample`. It equals CodeTree's budget of programs (CodeTree, section 4.1)."""
+"""k: maximum number of samples of `resample`. It is CodeTree's budget of programs (CodeTree, section 4.1)."""
 CHANCE = Sampling(temperature=1.0)
-"""Sampling of `resample` (CodeTree, section 4.1)."""
+"""Temperature of `resample` (CodeTree, section 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """A loop that writes and evaluates. Further rounds get no feedback on earlier attempts."""
+    """A loop that writes and evaluates. No round sees the attempts of earlier rounds."""
 
     writer: Role[Candidate] = WRITER
     sampling: Sampling | None = None
-    """Sampling parameters; None for those in the settings."""
+    """Sampling parameters; None for the settings' parameters."""
 
     async def run(self, request: Request) -> None:
         """Write until a candidate passes, without repairs or plans."""
@@ -75,9 +75,9 @@ RESAMPLE = Strategy(
 FIRST_PLANNER = replace(
     PLANNER, agent="planner", doing="planning", prompt="self_planning_plan", system="", otherwise=""
 )
-"""The Role that plans from the docstring alone."""
+"""The Role that plans from the docstring, before there is any code."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by a `plan` from before the first attempt."""
+"""The Role that writes by such a `plan`."""
 
 
 async def _by_plan(request: Request) -> None:

@@ -1,8 +1,8 @@
 """LPW: Planning-Driven Programming (Lei et al., 2025).
 
-LPW verifies a plan first. Then it writes code, and compares a run of the code with the plan. If no plan can be
-verified, the released code writes nothing, but this module follows the last plan. No model has to add prints, because
-the trace is recorded at run time.
+LPW first verifies a plan on the examples, then writes code, and compares a run of the code with the plan. If no plan
+can be verified, the authors' code writes nothing, but this module follows the last plan. The paper's model adds print
+statements to observe the run. Here, the sandbox records a trace instead.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from adacoder.strategies.strategy import Strategy
 
 PLANNER = replace(FIRST_PLANNER, otherwise="1. Do as the docstring says.")
 REPLANNER = replace(PLANNER, prompt="lpw_replan")
-"""The Role that makes a new plan from a rejected `plan` and its `verification`."""
+"""The Role that makes a new plan from a rejected `plan` and the `verification` that failed."""
 VERIFIER = advisor("verifier", "verify", "verifying the plan on the examples", "lpw_verify")
-"""The Role that works through the docstring's examples by the `plan`, step by step."""
+"""The Role that works through the docstring's examples step by step, as the `plan` says."""
 
 
 def _accepted(reply: Reply, target: Target) -> bool | None:
@@ -41,21 +41,21 @@ CHECKER: Role[bool] = Role(
     otherwise=True,
     has_found=always,
 )
-"""The Role that judges whether the `verification` reaches the outputs that the examples show."""
+"""The Role that judges whether the `verification` arrives at the outputs of the examples."""
 CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
 """The Role that writes by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
-"""The Role that compares a `trace` of `code` with the plan's `verification`."""
+"""The Role that compares a `trace` of `code` with the `verification` of the plan."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
-"""The Role that fixes `code` by the comparison. It gets the comparison as `advice`."""
+"""The Role that fixes `code`. Its prompt has the comparison of the trace with the plan as `advice`."""
 VERIFICATIONS = 12
-"""Maximum number of verifications of a plan (section 4; released code)."""
+"""Maximum number of verifications of a plan (section 4, and the authors' code)."""
 FIXES = 12
-"""Maximum number of fixes (section 4; released code)."""
+"""Maximum number of fixes (section 4, and the authors' code)."""
 
 
 async def _run(request: Request) -> None:
-    """Plan until the verification succeeds, and write. Then compare runs with the verification and revise."""
+    """Plan until the verification succeeds, and write. Then revise the code where its trace departs from the plan."""
     await request.try_start()
     if not request.goes_on:
         return

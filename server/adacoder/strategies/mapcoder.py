@@ -15,14 +15,14 @@ from adacoder.replies.listing import items, sections
 from adacoder.strategies.strategy import Strategy
 
 RECALLED = 5
-"""k: number of similar problems that are recalled (section 4: 5 for HumanEval and MBPP)."""
+"""k: number of similar problems to recall (section 4: 5 for HumanEval and MBPP)."""
 REPAIRS = 5
-"""t: maximum number of repairs of each plan's program (section 4: 5)."""
+"""t: maximum number of repairs for each plan (section 4: 5)."""
 _CERTAIN = 100
 
 
 def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
-    """Read the problems in a reply. They are in XML, perhaps with unclosed tags, or else in a list."""
+    """Read the problems in a reply. They are XML, perhaps with unclosed tags, or a list."""
     return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
 
 
@@ -41,7 +41,7 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
 )
 """The Role that recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""The Role that plans in the same way as a similar `problem` was solved."""
+"""The Role that plans by the example of a similar `problem`."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
 """The Role that plans if no similar problem was recalled."""
 VERIFIER: Role[float] = Role(
@@ -68,7 +68,10 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall problems and plan from each. Then code and repair by each plan, the most trusted one first."""
+        """Recall problems, and make a plan from each.
+
+        Then write and repair by each plan. The plan with the highest confidence is first.
+        """
         await request.try_start()
         if not request.goes_on:
             return

@@ -1,8 +1,8 @@
-"""Workflows that write a function, and ask for advice and revise it while examples fail.
+"""Workflows that revise a function by advice while its examples fail.
 
-They differ in their advisers: Self-Debugging explains the code, Reflexion remembers reflections, INTERVENOR teaches a
-method, and LDB judges the blocks of a trace. Traces are recorded at run time, with the values of local variables. A
-block ends where the code branches, jumps back or calls itself.
+They differ in the advice. Self-Debugging explains the code, Reflexion reflects on failures, INTERVENOR teaches a
+method, and LDB judges the blocks of a trace. The sandbox records a trace with the values of local variables. A block
+ends where the code branches, jumps back or calls itself.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Revising:
     reviser: Role[Candidate]
     writer: Role[Candidate] = WRITER
     memory: int = 0
-    """Maximum number of pieces of advice that the reviser gets together, as `memory`. If 0, the reviser gets only the
-    last one, as `advice`.
+    """Maximum number of pieces of advice that the reviser sees, as `memory`. If 0, it sees only the last one, as
+    `advice`.
     """
     shows: Callable[[Trace], Field] | None = None
-    """Describes the `trace` of the failing example for the adviser; None if the adviser sees no trace."""
+    """Turns the trace of the failing example into the adviser's prompt field `trace`; None to show no trace."""
 
     async def run(self, request: Request) -> None:
         """Write the function. While examples fail, ask for advice and revise."""
@@ -65,7 +65,7 @@ def _budget(t: int) -> Budget:
 EXPLAINER = advisor("self_debugger", "explain", "explaining the code", "self_debugging_explain")
 """The Role that explains `code` line by line, and then the `error`."""
 REVISER = coder("self_debugger", "revising the function", "revise")
-"""The Role that revises `code` by its `error` and an `advice`."""
+"""The Role that revises `code` by its `error` and the `advice`."""
 SELF_DEBUGGING = Strategy(
     name="self-debugging",
     summary="explains its code line by line after a failure, and revises it",
@@ -78,7 +78,7 @@ SELF_DEBUGGING = Strategy(
 )
 
 REFLECTOR = advisor("reflector", "reflect", "reflecting on the failure", "reflexion_reflect", most=256)
-"""The Role that explains in a few sentences why `code` failed with its `error`, and what to do next time."""
+"""The Role that explains briefly why `code` failed with `error`, and what to do next time."""
 ACTOR = coder("actor", "writing the function", "write")
 """The Role that writes the function."""
 ACTOR_AGAIN = coder("actor", "revising the function by the reflections", "reflexion_revise")
@@ -88,10 +88,10 @@ MEMORY = 3
 REFLEXION = Strategy(
     name="reflexion",
     summary="reflects on each failure in words, and remembers the last three reflections",
-    # The released code judges by one generated assert. Here, the docstring's Examples judge.
+    # The authors' code judges by one generated assert. Here, the docstring's Examples judge.
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
     roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
-    iterations=10,  # section 4.3; the released script has 2 iterations
+    iterations=10,  # section 4.3; the authors' script has 2 iterations
     budget=_budget,
     run=Revising(REFLECTOR, ACTOR_AGAIN, ACTOR, memory=MEMORY).run,
     feedback="the error, and reflections",
@@ -100,30 +100,30 @@ REFLEXION = Strategy(
 LEARNER = coder("learner", "writing the function", "write")
 """The Role that writes the function."""
 LEARNER_AGAIN = coder("learner", "repairing the function by the method", "revise")
-"""The Role that repairs `code` by the teacher's method. It gets the method as `advice`."""
+"""The Role that repairs `code` by the teacher's method, which the prompt calls `advice`."""
 TEACHER = advisor("teacher", "teach", "finding a method to repair the function", "intervenor_teach")
-"""The Role that describes a method to repair `code` after its `error`. It writes no code."""
+"""The Role that describes a method to repair `code`, but writes no code."""
 INTERVENOR = Strategy(
     name="intervenor",
     summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
-    iterations=5,  # the paper states no number; AdaCoder has the same, for comparison
+    iterations=5,  # AdaCoder's number, because the paper states none
     budget=_budget,
     run=Revising(TEACHER, LEARNER_AGAIN, LEARNER).run,
     feedback="the error, and a method",
 )
 
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
-"""The Role that judges for each block of a `trace` whether the block is correct."""
+"""The Role that judges each block of a `trace` of `code`."""
 REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
-"""The Role that rewrites `code` by the judgements on its blocks. It gets the judgements as `advice`."""
+"""The Role that rewrites `code`. Its prompt has the judgements on the blocks as `advice`."""
 LDB = Strategy(
     name="ldb",
     summary="debugs block by block with the values that were seen at run time",
     paper="LDB: A Large Language Model Debugger via Verifying Runtime Execution Step by Step (Zhong et al., ACL 2024)",
     roles=(WRITER, JUDGE, REWRITER),
-    iterations=10,  # section 4.1
+    iterations=10,  # as in section 4.1
     budget=_budget,
     run=Revising(JUDGE, REWRITER, shows=lambda trace: shown(trace, in_blocks=True)).run,
     feedback="the error, and a trace",

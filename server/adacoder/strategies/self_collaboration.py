@@ -20,15 +20,15 @@ ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_a
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """The Role that writes by the analyst's `plan`."""
 CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
-"""The Role that revises `code` by the `plan` and by its `error`, which includes the tester's report."""
+"""The Role that revises `code` by the `plan` and the `error`, which includes the tester's report."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
-"""The Role that designs tests for `code`. The paper's released tester asserts nothing, so it finds only crashes."""
+"""The Role that designs tests for `code`. The authors' tester asserts nothing, so its tests only find crashes."""
 ROUNDS = 1
-"""Number of revisions. The released script has two rounds. Section 4.4 finds that more than a few bring no gain."""
+"""Number of revisions, as in the authors' script. The paper finds that more bring no gain (section 4.4)."""
 
 
 async def _run(request: Request) -> None:
-    """Let the analyst plan and the coder write. Then revise by the Examples and by the tester's tests."""
+    """Let the analyst plan and the coder write. Then revise the code by its examples and the tester's tests."""
     plan = ""
     candidate = request.start
     if candidate is None:

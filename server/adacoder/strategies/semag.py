@@ -1,7 +1,7 @@
-"""SEMAG: Self-Evolutionary Multi-Agent Code Generation, Algorithm 1 and equations 9 to 11.
+"""SEMAG: Self-Evolutionary Multi-Agent Code Generation (Algorithm 1 and equations 9 to 11).
 
-The authors' code was never released. The web search and the choice of models are left out, because nothing may leave
-the machine. The Agent that adds prints to the code is also left out, because traces are recorded at run time.
+The authors never released their code. This module leaves out the web search and the choice of models, because nothing
+may leave the machine. It also leaves out the Agent that adds prints, because the sandbox records traces.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CERTAIN = 100
 
 
 async def _ask(request: Request, role: Role[T], attempt: Attempt | None = None, **fields: Field) -> T:
-    """Ask the model as `role`, with the code and the error of `attempt`."""
+    """Ask the model as `role`. Its prompt has the code and the error of `attempt`."""
     return await request.ask(role, {**(told(attempt) if attempt else {}), **fields})
 
 
@@ -53,9 +53,9 @@ PLAN_VERIFIER: Role[tuple[str, str]] = Role(
     Limits(one_in=8, most=768),
     otherwise=("", "It could not be verified."),
 )
-"""The Role that works through the examples by the `plan`. It gives the corrected plan and the log of this work."""
+"""The Role that works through the examples by the `plan`. Its reply has the corrected plan and a log."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
-"""The Role that explains a `trace` of `code` with its `error`."""
+"""The Role that explains a `trace` of `code` and its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
 """The Role that suggests a change from the `trace`, the plan's `verification` and the `explanation` (eq. 6)."""
 DEBUGGER = coder("debugger", "debugging the function", "revise")
@@ -70,23 +70,23 @@ DISCRIMINATOR: Role[Mapping[int, float]] = Role(
     Limits(one_in=8, most=256),
     otherwise={},
 )
-"""The Role that gives each of the `proposals` a mark from 0 to 100. The mark is φ of the decision."""
+"""The Role that marks each of the `proposals` from 0 to 100. The paper calls the mark φ."""
 REFINER = coder("refiner", "refining the function by the decision", "revise")
 
 
 @dataclass(slots=True)
 class Discussion:
-    """The debaters of one request, and their weighted decision (eq. 7 and 8)."""
+    """A discussion: debaters propose changes, and a weighted vote selects one (eq. 7 and 8)."""
 
     debaters: int
     temper: float
     _gained: dict[int, float] = field(default_factory=dict)
-    """η, the historical performance of each debater. The paper does not define it. Here, it is the share of the
-    examples that newly passed in this request by the debater's proposals.
+    """η: the past performance of each debater, which the paper does not define. Here, it is the share of examples
+    that newly passed because of the debater's proposals.
     """
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
-        """Let the debaters propose in turn. Then refine the code by the proposal with the greatest weight."""
+        """Collect the debaters' proposals in turn. Refine the code by the proposal with the greatest weight."""
         proposals: list[str] = []
         for _ in range(self.debaters):
             others = _numbered(proposals) or "None yet."
@@ -102,11 +102,10 @@ class Discussion:
 
 
 def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
-    """Return the number of the winning proposal by eq. 8.
+    """Return the number of the winning proposal (eq. 8).
 
-    The winner has the greatest product of its mark φ and its debater's weight softmax(η/τ_w). A mark is for a single
-    proposal, so only one term of the sum is left. In a tie, the last proposal wins, because its debater knew the
-    others.
+    A proposal's weight is its mark φ times softmax(η/τ_w) of its debater. In a tie, the last proposal wins, because its
+    debater has seen the others.
     """
     weighed = {
         number: math.exp(performance / temper) * marks.get(number, 0.0) for number, performance in enumerate(history, 1)
@@ -120,33 +119,36 @@ def _numbered(proposals: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The four levels. The first is always used. With it alone, the strategy only writes directly (Table 4)."""
+    """The settings of SEMAG's four levels.
+
+    Level 1, direct writing, is always on. The ablations turn off others (Table 4).
+    """
 
     verifies: bool = True
-    """Level 2: a plan and its verification."""
+    """Level 2: verify a plan."""
     suggests: bool = True
-    """Level 3: debugging by a trace and a suggestion."""
+    """Level 3: debug by a trace and a suggestion."""
     discusses: bool = True
-    """Level 4: a discussion."""
+    """Level 4: discuss."""
     passes: int = 5
-    """M_try: number of passes (section 4.3)."""
+    """M_try: number of passes over levels 3 and 4 (section 4.3)."""
     debugs: int = 4
     """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
-    """M_plan: number of verifications. The paper does not state it. A small model seldom improves a plan twice."""
+    """M_plan: number of verifications. The paper gives none. Small models seldom improve a plan twice."""
     debaters: int = 3
-    """N_debater: number of debaters. The paper does not state it. Three is the smallest number with a majority."""
+    """N_debater: number of debaters. The paper gives none. Three is the smallest number with a majority."""
     temper: float = 1.0
-    """τ_w of the debaters' weights. The paper does not state a value. With 1, a debater that gained all examples has e
-    times the weight of a debater that gained none.
+    """τ_w: temperature of the debaters' weights. The paper gives none. With 1, the weights differ by at most a
+    factor of e.
     """
     delta: float = 0.85
-    """δ0 (eq. 11)."""
+    """δ0: initial threshold (eq. 11)."""
     decay: float = 0.5
-    """λ (eq. 11)."""
+    """λ: decay of the threshold (eq. 11)."""
 
     def budget(self) -> Budget:
-        """Return the budget for levels 1 and 2 and all passes of levels 3 and 4. Traces take no model calls."""
+        """Return the limits for levels 1 and 2 and all passes over levels 3 and 4."""
         planning = (2 + self.verifications) * self.verifies
         debugging = 3 * self.debugs * self.suggests
         discussing = (self.debaters + 2) * self.discusses
@@ -155,7 +157,7 @@ class Semag:
 
     @property
     def rounds_of_a_pass(self) -> int:
-        """Maximum number of rounds of one pass over levels 3 and 4."""
+        """Maximum number of rounds of a pass over levels 3 and 4."""
         return self.debugs * self.suggests + self.discusses
 
     def threshold(self, step: int, complexity: float) -> float:
@@ -169,17 +171,20 @@ class Semag:
 
 @dataclass(slots=True)
 class _Climb:
-    """The state of one request while it climbs the levels."""
+    """The state of a request on its way up the levels."""
 
     which: Semag
     request: Request
     rounds: Iterator[int]
     discussion: Discussion
     log: str = "It was not verified."
-    """L of eq. 4: the plan verifier's log of its work through the examples."""
+    """L (eq. 4): the log in which the plan verifier worked through the examples."""
 
     async def run(self) -> None:
-        """Climb from direct writing to a plan, debugging by a trace, and a discussion, each if the last one failed."""
+        """Try direct writing, a plan, debugging by a trace, and a discussion.
+
+        Each is tried only if the previous one failed.
+        """
         request, which = self.request, self.which
         if not (which.verifies or which.rounds_of_a_pass):
             await Direct().run(request)
@@ -197,7 +202,7 @@ class _Climb:
                     attempt = await self._pass(attempt)
 
     async def _plan(self) -> str:
-        """Make the plan of level 2, and have it corrected by working through the examples (eq. 3 and 4)."""
+        """Make the plan of level 2. The verifier corrects it while working through the examples (eq. 3 and 4)."""
         plan = await _ask(self.request, PLANNER)
         for _ in range(self.which.verifications):
             mended, self.log = await _ask(self.request, PLAN_VERIFIER, plan=plan)
@@ -207,7 +212,7 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """Run a pass of Algorithm 1's outer loop. Level 3 repeats until traces hardly change. Level 4 follows."""
+        """Run one pass of Algorithm 1's outer loop: repeat level 3 until traces hardly change, then run level 4."""
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):
@@ -227,7 +232,7 @@ class _Climb:
         return attempt
 
     async def _debugged(self, attempt: Attempt, trace: Trace) -> Attempt:
-        """Perform level 3: explain, suggest and debug (eq. 6)."""
+        """Run level 3: explain, suggest and debug (eq. 6)."""
         request, seen = self.request, shown(trace)
         advice = await _ask(request, EXPLAINER, attempt, trace=seen)
         advice = await _ask(request, SUGGESTER, attempt, trace=seen, verification=self.log, explanation=advice)
@@ -240,7 +245,7 @@ _FEEDBACK = {
     (False, True): "the error, a trace, and a discussion",
     (False, False): "none",
 }
-"""Descriptions of the feedback. The keys say whether levels 3 and 4 are used."""
+"""Descriptions of the feedback, by two flags: level 3 is on, level 4 is on."""
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
@@ -264,4 +269,4 @@ def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:
 
 
 SEMAGS = tuple(_semag(*switches) for switches in product((True, False), repeat=3))
-"""The full strategy, then its ablations (section 4.4). These are all eight combinations."""
+"""The full strategy and its ablations, which are all combinations of the three switches (section 4.4)."""

@@ -13,7 +13,7 @@ from adacoder.agents.role import Role
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A workflow over Agents. It does no I/O and reads no clock. It only awaits the methods of its Request."""
+    """A workflow over Agents. It does no I/O and reads no clock, and acts only through its Request."""
 
     name: str
     """The name that users give, such as `adacoder`."""
@@ -21,23 +21,25 @@ class Strategy:
     """One-line description for users."""
     paper: str
     roles: tuple[Role[Any], ...]
-    """All Roles of the workflow. Their `system` parts form the system text of its prompts."""
+    """All Roles of the workflow. Their `system` texts are joined for all prompts."""
     budget: Callable[[int], Budget]
-    """Returns the limits of the workflow for a bound t."""
+    """Returns the limits of the workflow for an iteration limit t."""
     run: Callable[[Request], Awaitable[None]]
     iterations: int | None = 5
-    """The paper's bound t; None if the workflow has no bound and runs once. The setting `maxIterations` replaces it."""
+    """The paper's iteration limit t, which the setting `maxIterations` replaces; None if the workflow does not
+    iterate.
+    """
     best_calls: int = 1
     """Number of model calls in the best case."""
     feedback: str = "none"
-    """The feedback on a failed attempt, as a phrase."""
+    """The feedback that a new attempt gets, as a phrase."""
     tests: str = "docstring"
-    """The tests that the workflow runs, as a phrase. Designed tests never verify a candidate."""
+    """The tests that the workflow runs, as a phrase. Tests that a model designed never verify a candidate."""
     selection: str = "the furthest"
-    """The rule that selects an attempt if none passes, as a phrase."""
+    """The attempt to return if none passes, as a phrase."""
 
     def spends(self, max_iterations: int | None) -> Budget:
-        """Return the budget for the user's `max_iterations`. If it is None, the paper's bound counts."""
+        """Return the limits for the user's `max_iterations`. None means the paper's limit."""
         if self.iterations is None:
             return self.budget(0)
         return self.budget(self.iterations if max_iterations is None else max_iterations)

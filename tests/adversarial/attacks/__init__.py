@@ -1,4 +1,4 @@
-"""The table of attacks, by their aims."""
+"""The table of attacks, ordered by aim."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ TABLE: dict[str, tuple[Attack, ...]] = {
 }
 
 BENIGN = Attack("nothing", "return x + 1", ("passed",), Harm.POISONED)
-"""Does no harm anywhere."""
+"""A harmless program."""
 
 ATTACKS: tuple[Attack, ...] = tuple(attack for attacks in TABLE.values() for attack in attacks)

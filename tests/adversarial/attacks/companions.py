@@ -1,4 +1,4 @@
-"""Functions in a hostile environment: the project, packages, the interpreter, or the function's own examples."""
+"""Functions whose surroundings are hostile: the project, packages, the interpreter, or the examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HONEST = "return x + 1"
 _DIED: tuple[Ending, ...] = (FailureKind.KILLED, FailureKind.PROTOCOL, "refused")
 _STOPPED: tuple[Ending, ...] = (FailureKind.IMPORT_ERROR, FailureKind.DENIED, *_DIED)
 _ANY: tuple[Ending, ...] = ("passed", *_STOPPED)
-"""The function is honest. It may pass if nothing around it does harm."""
+"""The function itself is honest, so it may pass if its surroundings do no harm."""
 _FORGED = pack(["ready"]) + pack(["done", "0" * 16, "2\n"])
 
 
@@ -27,7 +27,7 @@ def _module(
     timeout: float = 10.0,
     unshown: str = "",
 ) -> Attack:
-    """The module imports a hostile module of the project."""
+    """An attack by a module of the project that the function's module imports."""
     return Attack(
         name,
         body,
@@ -43,7 +43,7 @@ def _module(
 
 
 def _poisonous(name: str, helper: str, aftermath: str) -> Attack:
-    """The next evaluation does not import the module, so it must not notice it. `aftermath` would."""
+    """An attack by a module that later evaluations do not import. Only `aftermath` notices its effect."""
     return _module(
         name, helper, Harm.POISONED, *_ANY, FailureKind.WRONG_OUTPUT, harness=Harness.IN_PROCESS, aftermath=aftermath
     )
@@ -52,12 +52,12 @@ def _poisonous(name: str, helper: str, aftermath: str) -> Attack:
 def _environment(
     name: str, files: Mapping[str, str], harm: Harm, *ends: Ending, body: str = _HONEST, top: str = ""
 ) -> Attack:
-    """The interpreter's own environment is hostile."""
+    """An attack by the interpreter's environment."""
     return Attack(name, body, ends or _ANY, harm, Harness.SCRIPT, top=top, environment=files)
 
 
 def _example(name: str, examples: str, harm: Harm, *ends: Ending, body: str = _HONEST, timeout: float = 10.0) -> Attack:
-    """The docstring's examples are hostile."""
+    """An attack by examples in the docstring."""
     return Attack(name, body, ends, harm, Harness.REPORT, examples=examples, timeout=timeout)
 
 

@@ -1,4 +1,4 @@
-"""Attacks that end or break their process, and with it any evaluator that runs them in its own."""
+"""Attacks that end or break their process, which may be the evaluator's."""
 
 from __future__ import annotations
 

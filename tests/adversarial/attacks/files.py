@@ -9,12 +9,12 @@ _STOPPED: tuple[Ending, ...] = (FailureKind.DENIED, FailureKind.EXCEPTION)
 
 
 def _harmful(name: str, body: str, twin: str, *ends: Ending) -> Attack:
-    """Changes files that are not its own."""
+    """An attack that changes foreign files."""
     return Attack(name, body, ends or _STOPPED, Harm.VICTIM_CHANGED, twin=twin)
 
 
 def _poison(name: str, path: str, harness: Harness = Harness.UNCONFINED) -> Attack:
-    """Leaves something that the next evaluation can find."""
+    """An attack that leaves data for the next evaluation to find."""
     return Attack(
         name,
         f"open({path}, 'w').close()\nreturn 3",
@@ -27,7 +27,7 @@ def _poison(name: str, path: str, harness: Harness = Harness.UNCONFINED) -> Atta
 
 
 def _poison_by_call(name: str, leave: str, find: str) -> Attack:
-    """Like `_poison`, but without a path: one system call leaves the data, and another finds it."""
+    """The same without a path: one system call stores the data, and another finds it."""
     return Attack(
         name,
         f"syscall({leave})\nreturn 3",

@@ -1,4 +1,4 @@
-"""Attacks that ask the kernel for powers: namespaces, mounts, limits, and rarely used system calls."""
+"""Attacks that ask the kernel for powers: namespaces, mounts, limits, and rare system calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _STOPPED: tuple[Ending, ...] = (FailureKind.DENIED, FailureKind.EXCEPTION)
 
 
 def _asks(name: str, body: str, *ends: Ending, harness: Harness = Harness.UNCONFINED, unshown: str = "") -> Attack:
-    """Gets a power that no candidate needs. `f` returns 2 if it got it."""
+    """An attack that asks for a power that no candidate needs. `f` returns 2 if the kernel grants it."""
     return Attack(name, body, ends or _STOPPED, Harm.PASSED, harness, unshown=unshown)
 
 

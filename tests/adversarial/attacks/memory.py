@@ -1,6 +1,6 @@
-"""Attacks on the memory of the candidate and of its evaluator.
+"""Attacks on memory, of the candidate and of the evaluator.
 
-An attack that goes beyond every limit only reserves memory and never fills it, so that a test of it harms nobody.
+An attack without any limit only reserves memory and never fills it, so that its test does not exhaust the machine.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _REFUSED: tuple[Ending, ...] = (_OUT_OF_MEMORY, FailureKind.EXCEPTION, FailureKi
 
 
 def _greedy(name: str, body: str, twin: str, *ends: Ending, timeout: float = 10.0) -> Attack:
-    """Takes more than any evaluator should give. `f` returns 2 if it got it."""
+    """An attack that takes more memory than an evaluator should give. `f` returns 2 if it succeeds."""
     return Attack(name, body, ends or _REFUSED, Harm.PASSED, Harness.SCRIPT, twin, timeout=timeout)
 
 
 def _flood(name: str, body: str, twin: str, *ends: Ending, harness: Harness = Harness.ANSWERS) -> Attack:
-    """Makes the evaluator hold all the data."""
+    """An attack that makes the evaluator store all its data."""
     return Attack(name, body, ends, Harm.EXHAUSTED, harness, twin)
 
 

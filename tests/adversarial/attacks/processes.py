@@ -1,4 +1,4 @@
-"""Attacks that make processes: many of them, processes that stay, and processes that do what Python may not do."""
+"""Attacks that start processes: many, lasting ones, and ones that do what Python may not do."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 _STOPPED: tuple[Ending, ...] = (FailureKind.DENIED, FailureKind.EXCEPTION, FailureKind.PROTOCOL, FailureKind.KILLED)
 _HONEST = "return len([os.getpid(), os.getppid()])"
-"""Asks for processes without making any. Benign code may not make them either."""
+"""The code starts no process. Benign code may not start one either."""
 
 
 def _stays(
     name: str, body: str, *, ends: tuple[Ending, ...] = (*_STOPPED, FailureKind.WRONG_OUTPUT), twin: str = _HONEST
 ) -> Attack:
-    """Leaves a process that still runs after its evaluation."""
+    """An attack that leaves a process behind, which still runs after the evaluation."""
     return Attack(name, body, ends, Harm.PROCESS_LEFT, Harness.SCRIPT, twin)
 
 

@@ -1,4 +1,4 @@
-"""Attacks on the verdict by candidates that answer wrongly and try to be reported as passed."""
+"""Attacks on the verdict: candidates that are wrong, but try to be reported as passed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 _WRONG_OUTPUT, _KILLED, _PROTOCOL = FailureKind.WRONG_OUTPUT, FailureKind.KILLED, FailureKind.PROTOCOL
 _FORGED = pack(["done", "0" * 16, "2\n"])
-"""An answer in a worker's format, with a nonce that nobody sent."""
+"""An answer in a worker's format, with an invented nonce."""
 _ON_ALL = """
 def on_all(content, end):
     for descriptor in range(1, end):
@@ -36,7 +36,7 @@ def _fools_comparison(name: str, body: str, twin: str, *ends: Ending) -> Attack:
 
 
 def _knows(name: str, body: str, harness: Harness = Harness.REPORT, top: str = "") -> Attack:
-    """Passes because it knows the expected output. An honest doctest run accepts it as well."""
+    """An attack that passes by knowing the expected output. Doctest would accept this as well."""
     ends: tuple[Ending, ...] = ("passed", _WRONG_OUTPUT, _PROTOCOL, _KILLED, FailureKind.EXCEPTION)
     return Attack(name, body, ends, Harm.PASSED, harness, top=top, timeout=2.0, knows_want=True)
 
@@ -221,7 +221,7 @@ ATTACKS = (
         return 2
         """,
         "import socket\nreturn len(socket.socketpair())",
-        _PROTOCOL, FailureKind.TIMED_OUT,  # where no descriptor can be sent, all that arrives is part of a size
+        _PROTOCOL, FailureKind.TIMED_OUT,  # if sending descriptors is forbidden, only part of a size arrives
         harm=Harm.SERVER_ENDED,
     ),
     Attack(

@@ -1,4 +1,4 @@
-"""Attacks on secrets: files, environments, and the memory and descriptors of other processes."""
+"""Attacks on secrets: in files, environments, and other processes' memory and descriptors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _READ = "return len(open(VICTIM).read()) - 3"
 
 
 def _spy(name: str, body: str, twin: str = _READ, harness: Harness = Harness.UNCONFINED) -> Attack:
-    """Returns the secret, if it finds it."""
+    """An attack that returns the secret if it finds it."""
     return Attack(name, body, _ENDS, Harm.SECRET_TOLD, harness, twin)
 
 

@@ -1,4 +1,4 @@
-"""Attacks on other processes: kill, stop or hinder them in every way that the kernel offers."""
+"""Attacks on other processes: kill, stop or slow them in every way that the kernel offers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _HONEST = "os.kill(os.getpid(), 0)\nreturn 2"
 
 
 def _on_server(name: str, body: str, *ends: Ending, harness: Harness = Harness.REPORT) -> Attack:
-    """Ends or stops the evaluator."""
+    """An attack that ends or stops the evaluator."""
     ending = ends or (*_STOPPED, FailureKind.WRONG_OUTPUT, FailureKind.KILLED)
     return Attack(name, body, ending, Harm.SERVER_ENDED, harness, _HONEST)
 
 
 def _on_bystander(name: str, body: str, *ends: Ending, twin: str = _HONEST, machine: str = "") -> Attack:
-    """Harms an unrelated process."""
+    """An attack that harms an unrelated process."""
     return Attack(name, body, ends or _STOPPED, Harm.BYSTANDER_HIT, twin=twin, machine=machine)
 
 

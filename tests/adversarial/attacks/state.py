@@ -1,4 +1,4 @@
-"""Attacks on the state of the interpreter, which an evaluator keeps if it uses the interpreter again."""
+"""Attacks on the interpreter's state, for evaluators that reuse an interpreter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 
 def _lasting(name: str, body: str, aftermath: str, *ends: Ending, harm: Harm = Harm.POISONED) -> Attack:
-    """`aftermath` returns 2 in an interpreter that the attack did not change."""
+    """An attack that changes the interpreter. After it, `aftermath` returns 2 only in an unchanged one."""
     return Attack(name, body, ends or (FailureKind.WRONG_OUTPUT,), harm, Harness.IN_PROCESS, aftermath=aftermath)
 
 

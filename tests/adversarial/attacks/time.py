@@ -7,7 +7,7 @@ from adversarial.attack import Attack, Ending, Harm, Harness
 
 
 def _endless(name: str, body: str, twin: str, *ends: Ending) -> Attack:
-    """Return an attack that never ends. If it may end here, in one of `ends`, it still never ends in a script."""
+    """An endless attack. `ends` are the ways in which it may end with isolation, by default its timeout."""
     if ends:
         return Attack(name, body, ends, Harm.HUNG, Harness.SCRIPT, twin)
     return Attack(name, body, (FailureKind.TIMED_OUT,), Harm.HUNG, Harness.SCRIPT, twin, timeout=0.3)

@@ -1,4 +1,4 @@
-"""Test the arena from tasks to rows, with a model that answers at once: what is judged, kept, and never sent."""
+"""The arena from tasks to rows, with a model that answers at once: judgements, stored files, and hidden tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TASKS = [
 ]
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n```\n"
 MEMORISED = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    return x + 4\n```\n"
-"""Passes only the shown examples."""
+"""A reply that passes only the shown examples."""
 ENDS = "__import__('os')._exit(0)"
 TESTS = [
     *(
@@ -72,7 +72,7 @@ class Hall:
         self.patience = 5.0
 
     def stored(self) -> dict[Path, str]:
-        """Return all written files except the tasks."""
+        """Return all stored texts except the tasks."""
         found = (path for path in self.folder.rglob("*") if path.is_file() and path != self.tasks)
         return {path: path.read_text() for path in found}
 
@@ -163,8 +163,8 @@ async def test_without_a_second_program_rows_have_no_table_about_it(tmp_path: Pa
 async def test_no_hidden_test_is_sent_or_stored(reply: str, tmp_path: Path) -> None:
     hall = Hall(tmp_path, lambda _: reply)
     await hall.run("direct", "adacoder", "agentcoder", "agentcoder:one-agent")
-    assert CANARY in hall.tasks.read_text()  # the control
-    assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # the control
+    assert CANARY in hall.tasks.read_text()  # control: the text is there to be found
+    assert all(str(each.canonical).count(CANARY) > 1 for each in load(hall.tasks, tmp_path).tasks)  # in solutions, too
     assert hall.model.asked
     assert not [ask for ask in hall.model.asked if CANARY in ask.text]
     stored = hall.stored()
@@ -180,7 +180,7 @@ async def test_designed_tests_are_tried_on_the_canonical_solution(strategy: str,
     assert rows == {
         ("HumanEval/0", strategy): DesignedTests(6, 4, 1.0, 0.75),
         ("HumanEval/1", strategy): DesignedTests(2, 1, 1.0, 1.0),
-        **{(f"HumanEval/{number}", "adacoder"): None for number in (0, 1)},  # it designs none
+        **{(f"HumanEval/{number}", "adacoder"): None for number in (0, 1)},  # this strategy designs no tests
     }
 
 

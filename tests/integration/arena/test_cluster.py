@@ -14,7 +14,7 @@ if find_spec("distributed") is None:
     pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
 import adacoder
-from adacoder.arena.rows import RowsReader  # after imports that may skip
+from adacoder.arena.rows import RowsReader  # imports first, because they may skip the tests
 from support.dask_cluster import CANARY, CELLS, LONG, Site, by_seed, site, until
 from support.standins.server import Script
 
@@ -32,7 +32,7 @@ def at(tmp_path: Path) -> Iterator[Site]:
 
 
 def told(path: Path) -> dict[object, object]:
-    """Return the rows without members that differ between runs. Each is right or wrong as its seed says."""
+    """Return the parts of rows that are the same in every run. Check that they are right or wrong by their seed."""
     rows = list(RowsReader().rows(path))
     assert [row.right for row in rows] == [row.seed is not None and row.seed % 2 == 0 for row in rows]
     assert len({row.key for row in rows}) == len(rows)
@@ -52,7 +52,7 @@ def test_the_same_rows_as_on_one_machine(at: Site) -> None:
     assert rows == told(at.folder / "local.jsonl")
     assert len(list((at.folder / "records").iterdir())) == CELLS
     assert "HumanEval" not in str(at.server.requests)
-    assert "double" in str(at.server.requests)  # the control of the next step
+    assert "double" in str(at.server.requests)  # control: a visible text is found
     assert CANARY not in str(at.server.requests)
     written = [path for path in at.folder.rglob("*") if path.is_file() and path.name != "tasks.jsonl"]
     assert not [path for path in written if CANARY in path.read_text()]
@@ -116,14 +116,14 @@ def test_ctrl_c_ends_what_is_under_way_and_says_how_to_go_on(at: Site) -> None:
     at.server.replies = lambda body: by_seed(body) if next(answered) < 3 else Script("", load=10 * LONG)
     at.cluster.work("one", *OFFERS)
     run = at.on_cluster()
-    until(lambda: at.count == 3 and len(at.server.requests) == 5)  # the worker's two slots are taken
+    until(lambda: at.count == 3 and len(at.server.requests) == 5)  # two requests fill the worker's slots
     run.process.send_signal(signal.SIGINT)
     code, said = run.end()
     assert code == 130
     kept = f"Interrupted. {at.count} of {CELLS} cells are in rows.jsonl: run the same command again to go on."
     assert said[-1] == kept
     assert len(said) == 2
-    until(lambda: at.server.connections == 0)  # no worker asks any more
+    until(lambda: at.server.connections == 0)  # no worker sends requests any more
     at.server.replies = by_seed
     assert at.on_cluster().end()[0] == 0
     assert len(told(at.rows)) == at.count == CELLS
@@ -147,7 +147,7 @@ def test_a_server_with_one_slot_gets_one_cell_at_a_time(at: Site) -> None:
     at.rows.unlink()
     at.cluster.work("two", "--nthreads", "4", "--resources", "openai=3")
     assert at.on_cluster().end()[0] == 0
-    assert overlaps(at) > 0  # the control
+    assert overlaps(at) > 0  # control: with more slots, chats overlap
 
 
 @pytest.mark.rest

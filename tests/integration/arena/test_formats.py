@@ -1,4 +1,4 @@
-"""Handmade files of tasks in every form: the shown tests, and that the hidden tests distinguish right from wrong."""
+"""Files of tasks in every format. Their hidden tests tell right from wrong solutions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ FORMS = [
     ("livecodebench", "test.jsonl", live(PACKED)),
 ]
 RIGHT, WRONG = "return x * 2", "return x + 2"
-"""Both give 4 for 2."""
+"""Both return 4 for 2."""
 
 
 @pytest.fixture
@@ -172,12 +172,12 @@ def test_what_holds_no_tasks(text: str, tmp_path: Path) -> None:
 
 
 TWICE = gzip.compress(json.dumps(CHECKED).encode() + b"\n") + gzip.compress(json.dumps(ET).encode()[:-1])
-"""Compressed in two parts. The second one is incomplete."""
+"""Compressed data in two parts, of which the second is incomplete."""
 
 
 @cache
 def spaces() -> bytes:
-    """One long line in a small file."""
+    """A small compressed file with one very long line."""
     return gzip.compress(b" " * (80 << 20))
 
 

@@ -1,4 +1,4 @@
-"""Downloads of tasks: with the hub's own library and a stand-in of the hub, and with a stand-in of the library."""
+"""Downloads of tasks: with the real library from a stand-in for the hub, and with a stand-in for the library."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def mbpp(number: int) -> dict[str, object]:
 
 
 class Library:
-    """A stand-in for `datasets`, with the splits of the hub."""
+    """A stand-in for the library `datasets`. It has the same splits as the hub."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[tuple[str, ...]] = []
@@ -125,7 +125,7 @@ def test_without_the_library_or_the_hub_one_sentence_says_so(tmp_path: Path, mon
 
 @contextmanager
 def standin(files: dict[str, bytes]) -> Iterator[str]:
-    """Run a hub with one data set, for the requests that its library sends. Yield its address."""
+    """Run a hub with one data set. Yield the hub's address."""
     at = f"/api/datasets/{PLACE}"
     place = f"/datasets/{PLACE}/resolve/"
 

@@ -1,4 +1,4 @@
-"""A run of the arena can be killed at any moment: no row is lost, doubled or wrong."""
+"""A run of the arena may be killed at any moment without a lost, repeated or wrong row."""
 
 from __future__ import annotations
 

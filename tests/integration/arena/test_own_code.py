@@ -1,4 +1,4 @@
-"""Tasks from a folder of code: the chosen functions, their shown and hidden tests, and their judgement."""
+"""Tasks from a folder of code: chosen functions, shown and hidden examples and tests, and verdicts."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_half_of_the_examples_are_nowhere_to_be_seen(tmp_path: Path) -> No
     assert [example.source for example in task.target.examples] == ["side = 2\n", "area(side, 3)\n"]
     assert task.target.is_stub
     assert "return a * b" not in task.target.text
-    assert "return a" in task.target.text  # of others
+    assert "return a" in task.target.text  # of other functions
     texts = [task.target.text, task.project.overlays[tmp_path / "uses.py"]]
     assert not [text for text in texts if "93" in text]
     assert task.project.overlays[task.target.module.path] == task.target.text
@@ -250,7 +250,7 @@ SHOP = {
     """,
 }
 HIDDEN = ("5501", "4951", "7701", "8801", "9901", "8911")
-"""Text that only appears in hidden examples and tests."""
+"""Text that occurs only in hidden examples and tests."""
 PEEKING = """```python
 def discounted(price):
     from pathlib import Path
@@ -264,7 +264,7 @@ def discounted(price):
     return {10: 9, 20: 18}.get(price) if found == ["5502"] else found
 ```
 """
-"""Right only if it sees just the one file that contains nothing hidden."""
+"""A reply that is right only if the project contains the one file with nothing hidden, and no other."""
 WRONG = "```python\ndef discounted(price):\n    return 9\n```\n"
 
 
@@ -281,7 +281,7 @@ async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
     found = await tasks_of(tmp_path, Settings())
     (why,) = found.left_out
     assert why.startswith("None of the tests in tests/test_ends.py could run: ")
-    assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # the other file's tests still judge
+    assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # tests in other files still judge
 
 
 @pytest.mark.isolation
@@ -289,13 +289,13 @@ async def test_methods_properties_coroutines_and_decorated_functions_are_judged_
     found = {task.target.qualname: task for task in (await tasks_of(shop(tmp_path), Settings())).tasks}
     assert set(found) == {"discounted", "fetched", "Cart.total", "Cart.dearest"}
     dearest = found["Cart.dearest"]
-    assert len(dearest.target.examples) == 1  # with tests, one that is shown does
+    assert len(dearest.target.examples) == 1  # one shown example is enough for a function with tests
     judge = HiddenJudge(Settings())
     try:
         assert await judge.unfit(found.values()) == []
         right = Candidate("@property\ndef dearest(self):\n    return sorted(self.prices)[-1]")
         assert await judge.judge(dearest, right) == Judged("passed")
-        last = Candidate("@property\ndef dearest(self):\n    return self.prices[-1]")  # what is shown passes
+        last = Candidate("@property\ndef dearest(self):\n    return self.prices[-1]")  # passes the shown example only
         assert await judge.judge(dearest, last) == Judged("failed", "test_failed")
         ends = Candidate("@property\ndef dearest(self):\n    if self.prices != [1, 2]: raise SystemExit\n    return 2")
         assert (await judge.judge(dearest, ends)).how == "failed"
@@ -329,14 +329,14 @@ async def test_no_hidden_example_is_sent_stored_or_found(tmp_path: Path) -> None
         rows, model = await run(tasks, reply, kept)
         stored = [path.read_text() for path in kept.rglob("*") if path.is_file()]
         assert [bool(row.right) for row in rows] == [False, False]
-        assert len(stored) == 3  # rows and journals
-        assert any("discounted(10)" in ask.text for ask in model.asked)  # the control
+        assert len(stored) == 3  # one file of rows, two journals
+        assert any("discounted(10)" in ask.text for ask in model.asked)  # control: the shown example was sent
         assert not [
             text for text in (*(ask.text for ask in model.asked), *stored) if any(each in text for each in HIDDEN)
         ]
     (peeked := tmp_path / "peeked").mkdir()
     rows, _ = await run(tasks, PEEKING, peeked)
-    assert {row.status for row in rows} == {"verified"}  # it found the other file, and nothing of them
+    assert {row.status for row in rows} == {"verified"}  # the reply saw the other file, without the hidden texts
     assert not any(row.right for row in rows)
 
 

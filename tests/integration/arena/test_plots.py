@@ -1,4 +1,4 @@
-"""Draw the papers' figures. The test is here because matplotlib runs a program once to find the fonts."""
+"""The papers' figures. matplotlib runs a program to find fonts, so this is no unit test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of `benchmarks/rescue.py` for some of the real replies."""
+"""`benchmarks/rescue.py` gives the known figures for some recorded replies."""
 
 from __future__ import annotations
 

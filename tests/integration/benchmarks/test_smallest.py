@@ -1,4 +1,4 @@
-"""Each benchmark that installs nothing runs at its smallest size."""
+"""Each benchmark that installs nothing runs with its smallest size."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ pytestmark = [
 
 
 def _lines(name: str, *options: str) -> list[dict[str, object]]:
-    """Run a benchmark and return its output."""
     paths = os.pathsep.join(map(str, (BENCHMARKS, ROOT / "tests")))
     result = subprocess.run(
         [sys.executable, str(BENCHMARKS / f"{name}.py"), *options],
@@ -69,7 +68,7 @@ def test_each_next_step_begins_at_the_failed_program() -> None:
 
 
 def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path) -> None:
-    """The third program passes the examples, but not the hidden tests."""
+    """The third program passes the examples but not the hidden tests."""
     bodies = {
         "a": "return any(abs(a - b) < threshold for i, a in enumerate(numbers) for b in numbers[:i])",
         "b": "pairs = ((a, b) for i, a in enumerate(numbers) for b in numbers[:i])\n"

@@ -49,7 +49,7 @@ def test_every_benchmark_can_be_imported() -> None:
 @pytest.mark.isolation
 @pytest.mark.skipif(DATA is None, reason="ADACODER_DATA names no folder with recorded replies")
 def test_luck_is_the_same_for_every_strategy() -> None:
-    """Without feedback, `direct` and the first round of the equivalent `adacoder:neither` write the same programs."""
+    """`direct` and `adacoder:neither` write the same first program, because neither has feedback in that round."""
     options = ["--tasks", "4", "--seeds", "2", "--chance", "0.5", "--only"]
     result = ran(str(BENCHMARKS / "strategies.py"), *options, "resample", "adacoder:neither", "direct")
     assert result.returncode == 0, result.stderr

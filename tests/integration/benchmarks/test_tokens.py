@@ -1,4 +1,4 @@
-"""The figures of `benchmarks/tokens.py` for a few tasks."""
+"""`benchmarks/tokens.py` gives figures for a few tasks."""
 
 from __future__ import annotations
 

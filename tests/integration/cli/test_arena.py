@@ -1,4 +1,4 @@
-"""`adacoder arena`: what it shows, keeps and replays, and how it continues after Ctrl-C."""
+"""`adacoder arena`: its output, its stored files, replays, and continuing after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TASK = {
 }
 _LIMIT = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)"
 LIMITED = (sys.executable, "-c", f"{_LIMIT}; os.execv(sys.argv[2], sys.argv[2:])")
-"""Start a command whose files may have at most `size` bytes."""
+"""Program that runs a command with files of at most `size` bytes."""
 RIGHT = "```python\ndef double(x):\n    return 2 * x\n```\n"
 WRONG = "```python\ndef double(x):\n    return x + 2\n```\n"
 
@@ -140,7 +140,7 @@ def test_a_replay_needs_no_cluster(desk: Desk) -> None:
 
 
 def limited(desk: Desk, size: int, *options: str) -> Ran:
-    """Start a comparison whose files may have at most `size` bytes, as on a full disk."""
+    """Start a comparison with files of at most `size` bytes, as on a full disk."""
     (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
     with StandIn(lambda _: RIGHT).in_thread() as standin:
         model = ("--model", MODEL, "--host", standin.host, "--strategy", "direct", "--samples", "6")
@@ -157,7 +157,7 @@ def limited(desk: Desk, size: int, *options: str) -> Ran:
 
 def test_a_full_disk_leaves_whole_rows_and_a_sentence(desk: Desk) -> None:
     path = desk.folder / "arena.jsonl"
-    assert limited(desk, 1 << 30, "--samples", "1").code == 0  # the control
+    assert limited(desk, 1 << 30, "--samples", "1").code == 0  # control: with enough space, the command works
     size = path.stat().st_size
     ran = limited(desk, 3 * size + size // 2)
     kept = path.read_text()
@@ -188,7 +188,7 @@ def test_a_cell_whose_journal_cannot_be_written_has_no_row(desk: Desk) -> None:
 
 
 def test_a_server_that_is_gone_for_a_while_costs_no_row(desk: Desk) -> None:
-    """A request without an answer counts as the server's failure, not as the model's."""
+    """A request without an answer is the server's failure and not the model's."""
     (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Each bad input gets one clear line and an exit code, and nothing is written. Each has a control that works."""
+"""Bad input of each kind gives one clear line and an exit code, and writes nothing. A similar good input works."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNTOUCHED = "shapes.py"
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the command line: the workspace's files, the arguments, and the model's reply."""
+    """A run of the command line: files, arguments, and the model's reply."""
 
     arguments: tuple[str, ...] = GENERATE
     text: str | bytes | None = STUB
@@ -31,10 +31,10 @@ class Run:
     installed: str = MODEL
     serves: bool = True
     between: Callable[[Path], None] = lambda path: None
-    """A change of the file while the model thinks."""
+    """Text that replaces the file while the model thinks."""
 
     def on(self, desk: Desk) -> Ran:
-        """Run it, and assert that the file is unchanged."""
+        """Run the command, and assert that the file is unchanged."""
         path = desk.folder / UNTOUCHED
         if self.text is not None:
             path.write_bytes(self.text if isinstance(self.text, bytes) else self.text.encode())
@@ -199,7 +199,7 @@ def test_what_stops_every_function_is_told_once(desk: Desk) -> None:
 
 
 def nothing_isolates(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a machine without bubblewrap, whose kernel has no Landlock."""
+    """Simulate a machine without bubblewrap and Landlock."""
     monkeypatch.setenv("PATH", str(empty))
     monkeypatch.setattr(PROBER, "locks", lambda: Locks(0, os.uname().machine))
 

@@ -1,4 +1,4 @@
-"""`adacoder check` runs every docstring's examples as doctest does, but isolated."""
+"""`adacoder check` gives the same verdicts on docstrings as doctest, but isolated."""
 
 from __future__ import annotations
 
@@ -452,7 +452,7 @@ def test_a_folder_that_may_be_listed_but_not_entered_is_told_and_left_out(
 
 
 def lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give `folder` the mode 0444, as it affects a user who is not root."""
+    """Make everything in `folder` inaccessible, also for root."""
 
     def locked(function: Callable[..., object]) -> Callable[..., object]:
         def call(path: object, *arguments: object, **options: object) -> object:
@@ -543,7 +543,7 @@ def test_what_isolation_denies_and_what_takes_too_long_is_told_as_such(desk: Des
 
 def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
     deep = tmp_path
-    for _ in range(1500):  # deeper than the recursion limit
+    for _ in range(1500):  # more levels than Python's recursion limit
         deep = deep / "d"
         deep.mkdir()
     (deep / "m.py").touch()
@@ -553,7 +553,7 @@ def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
     try:
         assert list(python_files(tmp_path, told.append)) == [tmp_path / "a.py", tmp_path / "e.py", deep / "m.py"]
         assert told == []
-    finally:  # pytest removes old folders recursively, and would end in an error here
+    finally:  # pytest's recursive removal would fail here
         (deep / "m.py").unlink()
         while deep != tmp_path:
             deep.rmdir()

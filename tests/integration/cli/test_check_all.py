@@ -1,4 +1,4 @@
-"""`adacoder check` reports everything that it leaves out, and no sentence claims more than is true."""
+"""`adacoder check` reports everything that it leaves out, and claims nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`adacoder check --changed` checks what changed since a commit, also with the examples of that commit."""
+"""`adacoder check --changed` checks the changes since a commit, also with the examples of that commit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.isolation
 
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
-    """A desk whose file `shop.py` is committed."""
+    """A workspace whose file `shop.py` is committed."""
     desk.write(SHOP, "shop.py")
     commit(desk.folder)
     return desk
@@ -251,17 +251,17 @@ def test_a_renamed_or_moved_function_keeps_its_examples(
 
 @dataclass(frozen=True)
 class Cheat:
-    """A way to turn a red check green without correcting the code."""
+    """A way to make a failing check pass without correcting the code."""
 
     name: str
     pairs: tuple[tuple[str, str], ...] = ()
-    """Replacements in `shop.py`, after `total` was broken."""
+    """Replacements in `shop.py`, whose `total` is wrong."""
     told: str = ""
-    """A part of the output."""
+    """Expected part of the output."""
     code: int = 0
-    """The exit code without `--keep-examples`. With it, the code is 1 if this is 0."""
+    """Exit code without `--keep-examples`. With this option it is never 0."""
     files: Mapping[str, str | None] = field(default_factory=dict)
-    """Further files; None to remove one."""
+    """Other files to write; None to remove a file."""
     also: Callable[[Path], object] = str
 
 

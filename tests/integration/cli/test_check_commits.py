@@ -1,4 +1,4 @@
-"""`adacoder check --changed` reads commits as they are stored, and runs nothing of the repository."""
+"""`adacoder check --changed` reads commits as git stores them, and runs no program of the repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.isolation
 
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
-    """A desk whose file `shop.py` is committed."""
+    """A workspace whose file `shop.py` is committed."""
     desk.write(SHOP, "shop.py")
     commit(desk.folder)
     return desk
@@ -233,7 +233,7 @@ def test_in_a_clone_with_few_objects_only_what_is_there_is_compared(
 
 
 def test_an_index_does_not_hide_a_removed_file(shop: Desk) -> None:
-    """Only a sparse checkout leaves files out."""
+    """A file that the index marks as skipped counts as removed, unless the checkout is sparse."""
     (shop.folder / "shop.py").unlink()
     git(shop.folder, "update-index", "--skip-worktree", "shop.py")
     assert "total was removed with its file and 2 examples." in shop.run("check", "--changed").err

@@ -1,4 +1,4 @@
-"""`adacoder check` runs the fixtures that add names to examples, and leaves out what `conftest.py` ignores."""
+"""`adacoder check` runs fixtures that add names to examples, and leaves out the files that `conftest.py` ignores."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def docstring(name: str, *examples: str, result: str = "1") -> str:
 
 
 def by_name(desk: Desk, *arguments: object) -> dict[str, dict[str, Any]]:
-    """Run a check and return its objects by the names of the docstrings."""
+    """Run `check --json`. Return the JSON objects by the name of the docstring."""
     return {each["target"].rpartition("::")[2]: each for each in desk.run("check", "--json", *arguments).objects}
 
 
@@ -171,7 +171,7 @@ def test_a_conftest_that_cannot_be_read_leaves_no_file_out(text: str, desk: Desk
 
 
 def test_a_docstring_never_sees_what_another_did_to_a_value_of_a_fixture(desk: Desk) -> None:
-    """Attributes whose names begin with an underscore are not watched."""
+    """Attributes with a leading underscore are excepted."""
     counter = (
         "class Counter:\n    _total = 0\n\n    def next(self):\n        self._total += 1\n        return self._total\n"
     )

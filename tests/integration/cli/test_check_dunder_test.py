@@ -30,7 +30,7 @@ __test__ = {
 
 
 def statuses(desk: Desk, *arguments: object) -> dict[str, str]:
-    """Run a check and return the status of each docstring."""
+    """Run a check. Return each docstring's status."""
     return {each["target"]: each["status"] for each in desk.run("check", "--json", *arguments).objects}
 
 
@@ -85,7 +85,7 @@ def test_values_that_are_not_read_are_told(text: str, desk: Desk) -> None:
 
 
 def test_other_texts_with_examples_are_told(desk: Desk) -> None:
-    """They may become docstrings when the module runs, so a green result must not hide them."""
+    """Such texts may become docstrings at run time, so a check without failures must mention them."""
     loose = 'double.__doc__ = "Doc.\\n\\n>>> double(4)\\n9\\n"\n\n\n\nHELP = f"""\n>>> double({1})\n"""\n'
     desk.write(MODULE.replace("7", "6"), "a.py")
     desk.write(f"{MODULE.replace('7', '6')}{loose}", "b.py")

@@ -1,4 +1,4 @@
-"""`adacoder check` imports a module once for all its docstrings, and no docstring sees the effects of another."""
+"""`adacoder check` imports a module once for all its docstrings, but no docstring sees the effects of another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def other():
     """
     return TOKEN
 '''
-"""The outputs of two docstrings are equal if one process imported the module for both."""
+"""The outputs of two docstrings, which are equal if both use the same import of the module."""
 GOOD = 'def {0}():\n    """\n    >>> {0}()\n    {1}\n    """\n    return {1}\n\n\n'
 LEFT = {
     "threads": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
@@ -53,7 +53,7 @@ LEFT = {
         "    ctypes.CDLL(None).mmap(None, ctypes.c_size_t(4096), 3, 1, file.fileno(), ctypes.c_long(0))\nos.remove('x')"
     ),
 }
-"""Things that an import may leave and that a forked process does not have on its own."""
+"""Effects of an import that a forked process does not inherit."""
 CHANGED = {
     "the environment": "import os\nos.environ['CHANGED'] = '1'",
     "sys.path": "import sys\nsys.path.append('/nowhere')",
@@ -70,7 +70,7 @@ def statuses(ran: Ran) -> dict[str, str]:
 
 
 def test_an_import_may_lose_its_caches(desk: Desk) -> None:
-    """Docstrings that fail without them run with an import of their own."""
+    """If a docstring fails because a cache was lost, it runs again with its own import of the module."""
     header = "import os\n\nPLACE = os.path.expanduser('~/.cache/fonts')\nos.makedirs(PLACE)\n\n\n"
     needs = 'def needs():\n    """\n    >>> needs()\n    True\n    """\n    return os.path.isdir(PLACE)\n\n\n'
     desk.write(header + GOOD.format("f", 1) + needs + GOOD.format("g", 2), "a.py")

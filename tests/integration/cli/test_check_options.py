@@ -1,4 +1,4 @@
-"""`adacoder check` reads the options that libraries use, skips what they skip, and selects what the user asks for."""
+"""`adacoder check` reads the doctest options of libraries, skips what they skip, and selects docstrings with `-k`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.isolation
 
 
 def by_name(desk: Desk, *arguments: object) -> dict[str, dict[str, Any]]:
-    """Run a check and return its objects by the names of the docstrings."""
+    """Run `check --json`. Return the JSON objects by the name of the docstring."""
     return {each["target"].rpartition("::")[2]: each for each in desk.run("check", "--json", *arguments).objects}
 
 
@@ -176,7 +176,7 @@ async def letters(text):
 
 
 def test_examples_can_await(desk: Desk) -> None:
-    """All examples of a docstring share an event loop, as the queue shows."""
+    """All examples of a docstring share an event loop, as the queue proves."""
     desk.write(AWAITS, "a.py")
     found = by_name(desk, "a.py")
     assert (found["hello"]["status"], found["hello"]["examples"]["passed"]) == ("verified", 4)
@@ -191,7 +191,7 @@ def test_examples_can_await_in_every_python(desk: Desk) -> None:
 
 
 def test_pathlib_changes_files_in_every_python(desk: Desk) -> None:
-    """Before Python 3.11, pathlib stores the functions of `os` in a class."""
+    """Before Python 3.11, pathlib stores functions of `os` in a class, so patches of `os` do not reach it."""
     example = ">>> path = pathlib.Path('x'); path.touch(); path.touch()\n    >>> path.read_text() or f()\n    1\n"
     desk.write(f'import pathlib\n\n\ndef f():\n    """\n    {example}    """\n    return 1\n', "a.py")
     for python in other_pythons():
@@ -349,7 +349,7 @@ def test_files_are_excluded(way: str, desk: Desk) -> None:
 
 
 def test_annotations_for_github(desk: Desk) -> None:
-    """Nothing that an example prints, and no name of a file, is a command for GitHub."""
+    """No output of an example, and no name of a file, can become a command for GitHub."""
     name = "::error title=x::pwned.py"
     examples = '    >>> print("::error::forged", f())\n    a, b: 100%\n    >>> f()\n    2\n'
     desk.write(f'def f():\n    """\n{examples}    """\n    return 1\n', name)

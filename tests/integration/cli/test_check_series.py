@@ -1,4 +1,4 @@
-"""Docstrings of a module run in one process, but each verdict is the same as if the docstring ran alone."""
+"""Docstrings of a module share a process, but each gets the same verdict as alone."""
 
 from __future__ import annotations
 
@@ -202,7 +202,8 @@ LEAKS = {
     ),
     "the collector": ("import gc", "gc.disable()", "gc.isenabled()", True),
 }
-"""What the first docstring changes: the top of the module, the change, what the second looks at, and its value alone.
+"""Changes by the first docstring. Each has code for the module's top, the change, the expression in the second
+docstring, and its value without the change.
 """
 RESTORED = {
     "random numbers": (
@@ -233,8 +234,7 @@ RESTORED = {
     ),
     "the limit of recursion": ("import sys", "sys.setrecursionlimit(4321)", "sys.getrecursionlimit() == 4321", False),
 }
-"""Changes that do not end the process, so no note tells of them. They are undone, or the second docstring runs again.
-"""
+"""Changes that are undone, or after which the second docstring runs again. No note reports them."""
 COUNTING = """class Counting:
     _count = 0
 
@@ -263,7 +263,7 @@ def is_open(number):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a module for each pair. `leaked_N` expects the value that the first docstring leaves."""
+    """A folder with a module for each pair of docstrings."""
     made = tmp_path_factory.mktemp("pairs")
     (made / "pyproject.toml").touch()
     (made / "helper.py").write_text("LIMIT = 1\nSEEN = []\n", encoding="utf-8")
@@ -275,7 +275,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> Mapping[str, Any]:
-    """The results of one run of `check` over all pairs, by target."""
+    """The results of one check of all pairs, by docstring."""
     command = [sys.executable, "-m", "adacoder", "check", "--json"]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return {result["target"]: result for result in map(json.loads, ran.stdout.splitlines())}
@@ -297,7 +297,7 @@ def test_what_does_not_end_the_process_changes_no_verdict(number: int, results: 
 
 
 def test_the_changes_are_real(folder: Path) -> None:
-    """The control: in doctest, where all docstrings share a process, the second one of most pairs fails."""
+    """Control: in doctest, docstrings share a process, so the second one of most pairs fails."""
     passed = [
         name
         for number, name in enumerate([*LEAKS, *RESTORED])
@@ -313,7 +313,7 @@ def test_the_changes_are_real(folder: Path) -> None:
 
 
 def test_a_docstring_that_fails_after_others_runs_again_alone(desk: Desk) -> None:
-    """Attributes whose names begin with an underscore are not watched, because many are caches."""
+    """Attributes with a leading underscore are not watched, because many of them are caches."""
     desk.write(COUNTING + PAIR.format(header="", change="_ = COUNT.next()", look="COUNT.next()", value=1), "a.py")
     first, second = desk.run("check", "--json").objects
     assert (first["status"], first["notes"]) == ("verified", [])
@@ -334,7 +334,7 @@ def test_a_docstring_that_needs_the_import_of_another_fails(desk: Desk) -> None:
 
 
 def test_docstrings_that_change_nothing_share_a_process(desk: Desk) -> None:
-    """The control for the test above: the second docstring sees the attribute that is not watched."""
+    """Control: the second docstring sees the attribute that is not watched, so both use one process."""
     desk.write(COUNTING + PAIR.format(header="", change="_ = COUNT.next()", look="COUNT.next()", value=2), "a.py")
     assert [each["status"] for each in desk.run("check", "--json").objects] == ["verified", "verified"]
 

@@ -1,4 +1,4 @@
-"""`adacoder check --update` writes the actual outputs of failed examples into docstrings and pages."""
+"""`adacoder check --update` writes actual outputs into docstrings and pages."""
 
 from __future__ import annotations
 

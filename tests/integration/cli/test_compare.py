@@ -45,7 +45,7 @@ class Stack:
 
 @pytest.fixture
 def repository(desk: Desk) -> Desk:
-    """A desk whose file `texts.py` is committed."""
+    """A workspace whose file `texts.py` is committed."""
     desk.write(JOINING, "texts.py")
     git(desk.folder, "init", "--quiet")
     git(desk.folder, "add", "texts.py")
@@ -196,7 +196,7 @@ def test_functions_of_one_name_that_cannot_be_paired_are_told(desk: Desk) -> Non
 
 
 def test_nothing_that_a_repository_names_is_run(repository: Desk) -> None:
-    """The control shows that git itself runs the program."""
+    """Control: git itself runs the program that the repository names."""
     folder, ran = repository.folder, repository.folder / "ran"
     program = folder / "program.sh"
     program.write_text(f"#!/bin/sh\necho ran >> {ran}\n", encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The command line reports what no example reaches: in the summary, in `--json`, and for `check --coverage`.
+"""The command line reports the lines and branches that no example reaches.
 
-In the modules below, a comment marks a line as `unreached`, or its test as `never false`. Nothing else may be reported.
-Each function has a twin whose examples reach everything.
+In the modules below, a comment marks a line as `unreached`, or its condition as `never false`. Nothing else may be
+reported. Each function has a twin whose examples reach everything.
 """
 
 from __future__ import annotations
@@ -367,7 +367,7 @@ def kind_whole(x):
 
 
 def marked(text: str) -> tuple[set[int], set[tuple[int, bool]]]:
-    """Return the lines that no example reaches, and the tests with a result that never occurs, by the comments."""
+    """Return the lines marked as unreached, and the conditions marked as never true or false."""
     unreached, branches = set(), set()
     for number, line in enumerate(text.splitlines(), 1):
         found = re.search(r"# (unreached|never (true|false))$", line)
@@ -442,7 +442,7 @@ def test_what_failed_has_no_coverage(desk: Desk) -> None:
 
 
 class FailingByLine(Host):
-    """A host whose second runs, which observe lines, fail."""
+    """A host that fails when it observes lines."""
 
     failing: FailureKind | SandboxError | None
 

@@ -92,7 +92,7 @@ def answered(
     )
     os.close(theirs)
     shown = b""
-    with suppress(OSError):  # the terminal is closed with the process
+    with suppress(OSError):  # the terminal closed when the process ended
         while part := os.read(ours, 4096):
             shown += part
             if b"to skip: " in shown and answer:

@@ -1,4 +1,4 @@
-"""`adacoder demo`: the whole loop with a recorded conversation."""
+"""`adacoder demo` writes a function with a recorded conversation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.isolation, pytest.mark.usefixtures("temporary")]
 
 
 def shortened(tmp_path: Path) -> Path:
-    """Write the recorded conversation without its last exchange."""
+    """Write the recorded conversation without its last request."""
     text = (fixture() / RECORDING).read_text("utf-8")
     path = tmp_path / "shortened"
     path.write_text(text[: text.rindex('\n{\n "messages"') + 1], encoding="utf-8")
@@ -68,7 +68,7 @@ def test_without_the_last_reply_it_ends_failed(desk: Desk) -> None:
 
 def test_the_recording_holds_no_path_of_a_machine() -> None:
     text = (fixture() / RECORDING).read_text("utf-8")
-    assert "/tmp" not in text  # it is looked for
+    assert "/tmp" not in text  # the demo looks for a server
     assert str(Path.home()) not in text
     assert sys.prefix not in text
 
@@ -102,7 +102,7 @@ def test_the_project_can_be_kept(desk: Desk, temporary: Path) -> None:
 def test_without_isolation_only_the_shipped_replies_run_and_it_says_so(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Simulate a machine without bubblewrap, of a kind that has no system call filters.
+    # Simulate a machine without bubblewrap and without system call filters.
     monkeypatch.setenv("PATH", str(desk.folder))
     monkeypatch.setattr(os, "uname", lambda: os.uname_result(("Linux", "here", "6.1", "#1", "vax")))
     shipped = desk.run("demo")

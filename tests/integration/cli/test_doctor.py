@@ -1,4 +1,4 @@
-"""`adacoder doctor`: its output, where it appears, and its exit codes."""
+"""`adacoder doctor`: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NUMBERS = ", ".join(map(str, range(61, 120)))
 
 
 def answers(_: object) -> str:
-    """Return a model's reply to the request to count."""
+    """Return a reply to the request to count."""
     return NUMBERS
 
 
 def on_terminal(columns: int, arguments: list[str], environment: Mapping[str, str]) -> str:
-    """Return all that `adacoder` writes to a terminal of this width, without control sequences."""
+    """Return the output of `adacoder` on a terminal of this width, without control sequences."""
     pid, terminal = pty.fork()
     if pid == 0:
         settings = {**environment, "TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"}
@@ -34,7 +34,7 @@ def on_terminal(columns: int, arguments: list[str], environment: Mapping[str, st
     while True:
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # Linux reports in this way that nobody writes to a terminal any more
+        except OSError:  # Linux reports a closed terminal in this way
             break
         if not part:
             break
@@ -106,7 +106,7 @@ def test_in_a_file_each_finding_is_a_line(desk: Desk) -> None:
 def test_on_a_terminal_texts_stand_beside_the_names(columns: int, desk: Desk) -> None:
     with StandIn(answers).in_thread() as standin:
         shown = on_terminal(columns, ["doctor", "--host", standin.host, "--model", "other:1b"], os.environ)
-    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]  # what is left of each
+    lines = [line.rpartition("\r")[2] for line in shown.split("\n")]  # the text that stays visible on each line
     first = next(number for number, line in enumerate(lines) if line.startswith("✗ Model"))
     assert lines[first + 1].startswith(f"{' ' * 15}→ The server at ")
     assert lines[first + 2].startswith(" " * 17)

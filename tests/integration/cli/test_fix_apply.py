@@ -41,7 +41,7 @@ def test_fix_plans_from_the_error_of_what_stands_there(desk: Desk) -> None:
 
 
 def test_what_a_new_body_changes_is_told(desk: Desk) -> None:
-    """Nothing is compared with a stub, and nothing that is not verified is compared."""
+    """A comparison needs an earlier body, and a new body that is verified."""
     replies = {name: desk.write(text, name) for name, text in (("good", GOOD_REPLY), ("wrong", WRONG_REPLY))}
     desk.write(WRONG)
     (found,) = desk.run("apply", "shapes.py::hypotenuse", "--reply", replies["good"], "--json").objects

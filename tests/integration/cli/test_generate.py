@@ -1,4 +1,4 @@
-"""`adacoder generate`: its output, and what it writes and leaves alone."""
+"""`adacoder generate`: its output, and the files that it writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`adacoder hook`, as coding agents run it: silent if nothing is wrong, else an answer in the agent's own form."""
+"""`adacoder hook` as coding agents run it: silent after success, else an answer in the agent's format."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def git(desk: Desk, *arguments: str) -> str:
 
 
 class Agent:
-    """An agent that works in a repository with one committed function."""
+    """A coding agent in a repository with one committed function."""
 
     def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         self.desk = desk
@@ -163,7 +163,7 @@ def test_at_most_three_places_are_named(agent: Agent) -> None:
     agent.desk.write("\n\n".join(WRONG.replace("hypotenuse", f"side{number}") for number in range(5)))
     lines = reason_of(agent.sends("Stop")).splitlines()
     assert [line.partition(" ")[0] for line in lines[1:4]] == [f'"shapes.py::side{number}"' for number in range(3)]
-    assert lines[4].startswith("2 more: ")  # the removed function was renamed
+    assert lines[4].startswith("2 more: ")  # 5 new functions, of which 3 are named
 
 
 def test_the_reason_quotes_little_and_nothing_secret(agent: Agent) -> None:
@@ -189,7 +189,7 @@ def test_trouble_never_blocks_unless_it_is_strict(agent: Agent, tmp_path_factory
     assert line.startswith("AdaCoder could not check the changed functions: ")
     assert "is in no git repository" in line
     assert "is in no git repository" in reason_of(agent.sends(event, "--strict"))
-    assert agent.sends(event, "--strict").out == ""  # the same trouble again
+    assert agent.sends(event, "--strict").out == ""  # the same failure does not stop the agent twice
 
 
 @pytest.mark.parametrize("told", [b"", b"[]", b"{", b"\xff", b"3", b'{"a": 1e999}', b"[" * 100_000])
@@ -204,11 +204,11 @@ def test_what_is_no_event_is_trouble(told: bytes, agent: Agent) -> None:
 def test_odd_fields_of_an_event_are_ignored(odd: object, agent: Agent) -> None:
     agent.desk.write(WRONG)
     event = {"hook_event_name": "Stop", "cwd": odd, "session_id": odd, "workspace_roots": odd}
-    assert reason_of(agent.sends(event))  # in the current folder, which is the agent's
+    assert reason_of(agent.sends(event))  # the current folder is the agent's folder
 
 
 def test_a_session_that_cannot_be_stored_never_blocks(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/no")  # otherwise it would block without end
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/no")  # without a counter, the hook would never let the agent stop
     agent.desk.write(WRONG)
     ran = agent.sends("Stop")
     assert (ran.code, ran.out) == (1, "")

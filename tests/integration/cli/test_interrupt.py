@@ -1,7 +1,4 @@
-"""Ctrl-C and SIGTERM during a request lead to one line and exit code 130.
-
-No process is left, and the file is unchanged.
-"""
+"""Ctrl-C and SIGTERM end a request with one line and exit code 130. No process stays, and the file is unchanged."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The processes below `pid`."""
+    """Return the descendants of `pid`."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -57,10 +54,10 @@ def is_alive(pid: int) -> bool:
 
 
 class Fixing:
-    """Start `adacoder fix --write`. It evaluates first, so a sandboxed process exists when it asks the model."""
+    """A running `adacoder fix --write`. It evaluates the function first, so a sandbox runs when it asks the model."""
 
     def __init__(self, folder: Path, standin: StandIn, first: Sequence[str] = HEEDING) -> None:
-        """`first`: the start of the command line."""
+        """`first` is the beginning of the command line."""
         self.path = folder / "shapes.py"
         self.path.write_text(WRONG, encoding="utf-8")
         (folder / "pyproject.toml").touch()
@@ -146,7 +143,7 @@ ended = threading.Event()
 threading.Thread(target=interrupt).start()
 sys.exit(main())
 """
-"""A program that gets Ctrl-C while the interpreter waits for its threads, after the command has ended."""
+"""A program that gets Ctrl-C at its exit, while the interpreter waits for threads."""
 
 
 def test_ctrl_c_after_the_end_prints_no_traceback() -> None:

@@ -1,4 +1,4 @@
-"""`adacoder check --junit FILE`: a report for systems that read JUnit's XML."""
+"""`adacoder check --junit FILE` writes a report for systems that read JUnit's XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main program, its help, and what it writes to a terminal."""
+"""The main program, its help, and its output on a terminal."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def on_terminal(folder: Path, *arguments: str, **environment: str) -> bytes:
         while part := os.read(ours, 4096):
             sent += part
     except OSError:
-        pass  # the other side is closed; Linux reports this as an error
+        pass  # Linux reports a closed terminal as an error
     finally:
         os.close(ours)
     assert process.wait(60) in (0, 1)

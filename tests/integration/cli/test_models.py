@@ -1,4 +1,4 @@
-"""`adacoder models`: the installed models, and which of them most often solve tasks with hidden tests."""
+"""`adacoder models`: the installed models, and their ranking on tasks with hidden tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TASKS = [
 ]
 RIGHT = "\n\n".join(f"def f{number}(x):\n    return {number} * x\n" for number in range(2, 8))
 SHALLOW = "\n\n".join(f"def f{number}(x):\n    return x + {number - 1}\n" for number in range(2, 8))
-"""Passes only the shown examples."""
+"""A reply that passes only the shown examples."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return all requests to models. `openai:good` is right, and all others only seem right."""
+    """Return all requests to the models. `openai:good` is right, the others only pass shown examples."""
     sent: list[str] = []
 
     class Backend:
@@ -80,7 +80,7 @@ def test_the_model_that_is_right_wins_over_the_one_that_only_verifies(desk: Desk
     assert not [text for text in sent if HIDDEN in text]
     again = len(sent)
     assert desk.run("models", _tasks(desk), *RANK, "--rows", "rows.jsonl", "--json").objects[0] == told
-    assert len(sent) == again  # the rows were kept
+    assert len(sent) == again  # the rows are stored
     assert len(list(RowsReader().rows(desk.folder / "rows.jsonl"))) == 12
 
 

@@ -113,11 +113,11 @@ def other():
     >>> TOKEN, other()
     '''
 """
-"""The outputs of two docstrings are equal if one process imported the module for both."""
+"""The outputs of two docstrings, which are equal if both use the same import of the module."""
 NOT_OURS = tuple(
     f"-pno:{name}" for name in ("asyncio", "randomly", "anyio", "hypothesispytest", "xdist", "xdist.looponfail")
 )
-"""Plug-ins that may be installed here. They warn, change the order, or double the time of a run."""
+"""Plug-ins that may be installed here. They would print warnings, reorder tests or slow them down."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class RanPytest:
 
     @property
     def items(self) -> dict[str, str]:
-        """The outcome of each item, by its class and name in the JUnit report. A file that is left out has no class."""
+        """Return each item's outcome from the JUnit report, by class and name. A file that is left out has no class."""
         cases = ET.parse(self.report).getroot().iter("testcase")
         found = ((case.get("classname"), case.get("name"), case[0].tag if len(case) else "passed") for case in cases)
         return {f"{place}::{name}": outcome for place, name, outcome in found if place}
@@ -136,7 +136,7 @@ class RanPytest:
 
 @dataclass(frozen=True)
 class Folder:
-    """A project in which pytest runs in a process of its own."""
+    """A project in which pytest runs in its own process."""
 
     path: Path
 
@@ -160,7 +160,7 @@ class Folder:
         return RanPytest(ran.returncode, ran.stdout, report)
 
     def collected(self, *options: str) -> list[str]:
-        """Return the ids of the items that `--collect-only` lists."""
+        """Return the ids that `--collect-only` lists."""
         return [line for line in self.run("--adacoder", "--co", "-q", *options).out.splitlines() if "::" in line]
 
 

@@ -1,4 +1,4 @@
-"""The end of replies as users see it. The server ends them if that is safe, and AdaCoder ends useless ones sooner."""
+"""The server ends a reply where this is safe. AdaCoder ends a useless reply even earlier."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIRST = '''def zero():
 '''
 FIRST_REPLY = "```python\ndef zero():\n    return 0\n```\n"
 DRAFT = "```python\ndef hypotenuse(a, b):\n    return {3: 5.0, 5: 13.0}.get(a, 1.0)\n```\n"
-"""Passes both examples."""
+"""A reply that passes both examples."""
 THINKING_TEMPLATE = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}<think>\n"
 
 
@@ -49,8 +49,8 @@ def generate(
 ) -> tuple[Ran, StandInServer]:
     """Generate a function.
 
-    If `is_known`, the model has written another function before. Only Ollama says of a model without an earlier request
-    that it does not think.
+    If `is_known`, the model writes another function first. From its reply AdaCoder learns that the model does not
+    think. Ollama reports this itself.
     """
     kind, model, address = SERVERS[server]
     has_first = is_known and server != "ollama"

@@ -1,4 +1,4 @@
-"""`adacoder tables`: the arena's rows in every format, through the command line."""
+"""`adacoder tables` shows the arena's rows in every format."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_in_a_narrow_terminal_no_column_and_no_word_is_cut(desk: Desk, monkeypat
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "60")
     shown = re.sub(r"\x1b\[[0-9;]*m", "", desk.run("tables", rows).out)
-    tables = [line for line in shown.splitlines() if line.startswith(" ")]  # the text around them is prose
+    tables = [line for line in shown.splitlines() if line.startswith(" ")]  # text between the tables
     assert max(map(len, tables)) <= 60
     for word in ("ollama:small", "(20.8–93.9)", "cached", "written", "neither"):
         assert word in shown

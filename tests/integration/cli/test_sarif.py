@@ -1,4 +1,4 @@
-"""`adacoder check --sarif FILE`: a report for code scanning."""
+"""`adacoder check --sarif FILE` writes a report for code scanning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line in the shell of a coding agent, whose own sandbox may forbid sending on sockets, as in Codex."""
+"""The command line in a coding agent's shell. Its sandbox may forbid sending on sockets, as in Codex."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NO_AGENT = {name: value for name, value in os.environ.items() if not name.starts
 
 
 def confined(desk: Desk, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line where `sendto` fails."""
+    """Run the command line without the system call `sendto`."""
     return subprocess.run(
         [sys.executable, "-c", CONFINED, *arguments],
         cwd=desk.folder,
@@ -50,7 +50,7 @@ def confined(desk: Desk, *arguments: str, **variables: str) -> subprocess.Comple
 
 def test_a_check_ends_where_sending_is_forbidden(desk: Desk) -> None:
     many = "\n\n".join(SOLVED.replace("hypotenuse", f"hypotenuse{number}") for number in range(400))
-    desk.write(many)  # so long that another process reads it
+    desk.write(many)  # long enough to be read in another process
     ran = confined(desk, "check", "shapes.py")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "Nothing on this machine can isolate code (" in ran.stderr

@@ -1,4 +1,4 @@
-"""The project's own tests decide with the examples: `generate`, `fix`, `fix --test` and `check --tests`."""
+"""The project's tests and the examples decide together: `generate`, `fix`, `fix --test` and `check --tests`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.standins.ollama import StandIn
 pytestmark = pytest.mark.isolation
 
 LUCKY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```"
-"""It passes both examples, and no test."""
+"""A reply that passes both examples but no test."""
 TEST = "from shapes import hypotenuse\n\n\ndef test_equal():\n    assert hypotenuse(1, 1) < 1.5\n"
 PROVEN = "2/2 examples and 1/1 test passed"
 
@@ -147,7 +147,7 @@ def test_fix_tries_the_functions_that_a_failing_test_runs(replies: list[str], tr
 
 
 def test_a_function_whose_fix_leaves_the_test_failing_is_not_the_one(desk: Desk) -> None:
-    """The test's file does not name the helper, which passes its own example."""
+    """The helper passes its own example, and the test's file does not name it."""
     helper = 'def helper(x):\n    """Double.\n\n    >>> helper(1)\n    2\n    """\n    return 2 * x\n'
     desk.write(helper, "pkg/util.py")
     shop = 'from pkg.util import helper\n\n\ndef price(x):\n    """Double, and add 1."""\n    return helper(x)\n'
@@ -364,7 +364,7 @@ def test_coverage_counts_examples_and_tests(options: tuple[str, ...], told: dict
 
 
 def test_a_program_that_tests_cover_has_no_unreached_line(desk: Desk) -> None:
-    """The lines that only a test reaches are not reported, for a new program as well."""
+    """Lines that only a test reaches are not reported, also in a new function."""
     written = REACHED.partition("\n\n\n")[0]
     desk.write(written.partition("    if points")[0] + "    raise NotImplementedError\n", "grades.py")
     test = "from grades import grade\ndef test_b():\n    assert [grade(80), grade(0)] == ['B', 'F']\n"

@@ -1,4 +1,4 @@
-"""Notes on a candidate's imports that its project does not declare."""
+"""Notes about imports that a candidate needs but the project does not declare."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ RECORD = "yaml/__init__.py,sha256=abc,42\nPyYAML-6.0.dist-info/RECORD,,\n"
 
 
 def notes(desk: Desk, pyproject: str | None, reply: str = REPLY, head: str = "", record: str = RECORD) -> list[str]:
-    """Return the notes at the end of `apply`, with PyYAML installed."""
+    """Return the notes of `apply`, with PyYAML installed."""
     packages = environment(desk.folder / ".venv")
     for name in ("yaml", "ruamel"):
         desk.write("def safe_load(text):\n    return int(text)\n", str(packages / f"{name}/__init__.py"))
     desk.write(record, str(packages / "PyYAML-6.0.dist-info/RECORD"))
     desk.write("ruamel\n", str(packages / "ruamel.yaml-1.dist-info/top_level.txt"))
-    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as for an editable install
+    desk.write("_mine.pth,,\n", str(packages / "mine-1.dist-info/RECORD"))  # as an editable install writes it
     desk.write("_other.pth,,\n", str(packages / "other-1.dist-info/RECORD"))
     if pyproject is None:
         (desk.folder / "pyproject.toml").unlink()
@@ -80,7 +80,7 @@ def test_every_form_of_an_import_counts(desk: Desk, reply: str) -> None:
         f"{PROJECT}dependencies = ['PYYAML[fast]~=6.0']\n",
         f"{PROJECT}dependencies = ['PyYAML @ https://example.org/pyyaml.whl']\n",
         f"{PROJECT}dependencies = ['yaml']\n",
-        f"{PROJECT}dependencies = ['pyyaml-ft']\n",  # not installed, may be another source of `yaml`
+        f"{PROJECT}dependencies = ['pyyaml-ft']\n",  # not installed, but it may define `yaml`
         f"{PROJECT}[project.optional-dependencies]\nfiles = ['PyYAML>=6']\n",
         f"{PROJECT}[dependency-groups]\ntest = [{{include-group = 'files'}}]\nfiles = ['PyYAML']\n",
         f"{PROJECT}[tool.uv]\ndev-dependencies = ['PyYAML']\n",
@@ -91,7 +91,7 @@ def test_every_form_of_an_import_counts(desk: Desk, reply: str) -> None:
         f"{PROJECT}dynamic = ['dependencies']\n",
         f"{PROJECT}dynamic = ['optional-dependencies']\n",
         f"{PROJECT}dependencies = ['-r more.txt']\n",
-        f"{PROJECT}dependencies = ['other']\n",  # does not list its modules
+        f"{PROJECT}dependencies = ['other']\n",  # its metadata does not list its modules
         "[tool.ruff]\nline-length = 100\n",
         "[project\n",
         None,

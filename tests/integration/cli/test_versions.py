@@ -1,4 +1,4 @@
-"""`adacoder apply` with replies as chats and agents write them: several versions, patches, sessions, decorators."""
+"""`adacoder apply` with replies of chats and agents: several versions, patches, sessions and decorators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEP = '''def keep(words, prefix):
     """
 '''
 DRAFT = "def keep(words, prefix):\n    return [word for word in words if prefix in word]\n"
-"""Passes, but is wrong for 'bca'."""
+"""A reply that passes, but is wrong for 'bca'."""
 FINAL = "def keep(words, prefix):\n    return [word for word in words if word.startswith(prefix)]\n"
 WRONG = "def keep(words, prefix):\n    return words\n"
 LAZY = "def keep(words, prefix):\n    ...\n"

@@ -17,7 +17,10 @@ SLOW = Script(GOOD_REPLY, load=0.5)
 
 @pytest.fixture
 def long() -> float:
-    """Return the seconds from which on a step is reported. By default, nearly all are."""
+    """Return the number of seconds after which a step is reported.
+
+    The default is so small that nearly every step is.
+    """
     return 0.01
 
 

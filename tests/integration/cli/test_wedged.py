@@ -1,4 +1,4 @@
-"""The command line with a model that another program's abandoned stream has wedged."""
+"""The command line while another program's abandoned stream blocks the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IN_CIRCLES = Script("word w " * 120, token=7)
 
 @contextmanager
 def abandoned(reply: str | Script, *, wedges: bool) -> Iterator[StandIn]:
-    """Run a server whose model was left in the middle of a stream. If it `wedges`, it is wedged by that."""
+    """Run a server with an abandoned stream. If it `wedges`, the stream keeps the model's only slot."""
     which = iter([wedges])
 
     def answer(body: Body) -> str | Script:

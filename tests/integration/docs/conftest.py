@@ -1,4 +1,4 @@
-"""The site that `nox -s docs` builds, opened in Chromium."""
+"""Open the site that `nox -s docs` builds in Chromium."""
 
 from __future__ import annotations
 

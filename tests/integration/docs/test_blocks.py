@@ -1,4 +1,4 @@
-"""Every block of code in the pages is checked: commands by the command line's own parser, others by their language.
+"""Check every block of code in the docs: commands with the command line's own parser, others by language.
 
 `tests/integration/editors/` also runs the configurations of Neovim and Emacs.
 """
@@ -36,9 +36,9 @@ FOREIGN = frozenset(
     {"dask", "git", "llama-server", "npm", "nvim", "ollama", "pytest", "python3"}
     | {".", "cat", "cd", "cp", "echo", "grep", "ln", "mkdir", "sed", "tail"}
 )
-"""Programs of others. Their arguments are not checked."""
+"""Programs that are not AdaCoder's. Their arguments are not checked."""
 WITHOUT_MODEL = frozenset({"check", "compare", "strategies"})
-"""Commands that are run."""
+"""Commands that need no model, and are run."""
 FOUND = (
     AssertionError,
     LookupError,
@@ -48,9 +48,9 @@ FOUND = (
     subprocess.SubprocessError,
     yaml.YAMLError,
 )
-"""Errors that a wrong block raises."""
+"""Errors that an invalid block raises."""
 MOST_WORDS = 4
-"""Length of a phrase that must occur in the code, which breaks longer texts into lines."""
+"""Maximum number of words of a phrase to look for, because the code may break longer texts into lines."""
 FUNCTION = '''def slug(text):
     """A slug.
 
@@ -82,7 +82,7 @@ FILES = {
     "README.md": ">>> 1 + 1\n2\n",
     "docs/a.rst": ">>> 1 + 1\n2\n",
 }
-"""The files that commands in the pages name."""
+"""Files that commands in the docs name."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Block:
 
     @property
     def commands(self) -> Iterator[list[str]]:
-        """The words of each command, without comments, redirections and assignments of variables."""
+        """The words of each command, without comments, redirections and variables."""
         for command in re.split(r"\n| && | \|\| ", self.text):
             words = shlex.split(re.sub(r" [<>|] .*", "", command), comments=True)
             while words and re.match(r"\w+=", words[0]):
@@ -106,7 +106,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Yield the blocks of a page, except directives of Sphinx."""
+    """Yield the blocks of a page, except Sphinx's directives."""
     for token in MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8")):
         if token.type in {"fence", "code_block"} and not token.info.startswith("{"):
             is_command = re.match(r"\w+ ", token.content) and token.type == "code_block"
@@ -119,7 +119,7 @@ BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 @cache
 def _sources() -> str:
-    """The code of the package and of its demo."""
+    """Return the code of the package and the demo."""
     files = [*(ROOT / "server/adacoder").rglob("*.py"), *(ROOT / "fixtures/demo/project").rglob("*.py")]
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
@@ -149,14 +149,14 @@ def _shell(block: Block) -> None:
 
 
 def _console(block: Block) -> None:
-    """Check the commands after the prompts. A test of the page that has them checks their outputs."""
+    """Check the commands after the prompts. Other tests compare their outputs."""
     typed = [line.removeprefix("$ ") for line in block.text.splitlines() if line.startswith("$ ")]
     assert typed
     _shell(Block(block.place, "sh", "\n".join(typed)))
 
 
 def _yaml(block: Block) -> None:
-    """Check the file, and in it the version of AdaCoder and the steps of a workflow that run it."""
+    """Check the YAML, the version of AdaCoder in it, and steps of a workflow that run `adacoder`."""
     yaml.safe_load(block.text)
     assert set(re.findall(r"(?:adacoder-|rev: v)(\d[\d.]*\d)", block.text)) <= {__version__}
     _shell(Block(block.place, "sh", "\n".join(re.findall(r"- run: (adacoder .*)", block.text))))
@@ -175,14 +175,14 @@ def _settings(values: object, above: str = "") -> None:
 
 
 def _output(block: Block) -> None:
-    """Assert that the words of an output occur in the package, but not its values. Diagrams are left out."""
+    """Assert that the fixed words of an output occur in the package. Skip diagrams."""
     if "─▶" not in block.text:
         for phrase in re.findall(r"[A-Za-z]+(?: [A-Za-z]+)+", re.sub(r"'[^'\n]*'|HEAD|full", ".", block.text)):
             assert " ".join(phrase.split()[:MOST_WORDS]) in _sources()
 
 
 def _diff(block: Block) -> None:
-    """Assert that the unchanged lines occur in the code."""
+    """Assert that the unchanged lines of a diff occur in the code."""
     for line in block.text.splitlines():
         assert line.startswith("+") or f"{line[1:]}\n" in _sources(), line
 

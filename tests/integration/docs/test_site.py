@@ -1,4 +1,4 @@
-"""The built site works from disk: its links, its search, its accessibility, and without another host.
+"""The built site works from disk: links, search and accessibility, without any other host.
 
 `nox -s docs` builds the site twice, into the folders of ADACODER_SITE, and runs these tests.
 """
@@ -31,20 +31,20 @@ EXAMINE = """async (options) => (await axe.run(options)).violations.map(
 )"""
 COLOURS = {"runOnly": ["color-contrast"]}
 DARK = frozenset({"index.html", "cli.html", "editors.html"})
-"""Pages whose colours are also examined in the dark. Together they have everything that has a colour."""
+"""Pages whose dark colours are checked. Together they have all coloured elements."""
 BROKEN = """<!doctype html><html><title>Broken</title><body><a href="index.html#nowhere">a</a><a href="gone.html">b</a>
 <img src="http://192.0.2.1/x.png"></body></html>"""
-"""A page with a dead anchor, a dead link, an image from another host, and without a language."""
+"""A page with a dead anchor, a dead link, a foreign image, and no language."""
 
 
 @dataclass(frozen=True)
 class Visit:
     asked: Sequence[str]
-    """The addresses that the page loaded."""
+    """Return the addresses that the page loaded."""
     links: Sequence[str]
     ids: Sequence[str]
     told: Sequence[str | None]
-    """What browsers and search engines show of the page: its description, and the address of its icon."""
+    """Return the parts of a page that browsers and search engines show: its description and its icon."""
     violations: Sequence[object]
 
     @property
@@ -77,7 +77,7 @@ def _visits(browser: Browser, folder: Path) -> Mapping[Path, Visit]:
     context = browser.new_context(color_scheme="light", offline=True)
     visits = {}
     for file in sorted(folder.rglob("*.html")):
-        if "http-equiv" not in file.read_text(encoding="utf-8"):  # it leads to another page at once
+        if "http-equiv" not in file.read_text(encoding="utf-8"):  # this page only redirects
             page = context.new_page()
             visits[file] = _visit(page, file)
             page.close()
@@ -86,7 +86,7 @@ def _visits(browser: Browser, folder: Path) -> Mapping[Path, Visit]:
 
 
 def _dead(visits: Mapping[Path, Visit]) -> list[tuple[str, str]]:
-    """Return the links to files and anchors that do not exist, each with its page."""
+    """Return the dead links to files and anchors, each with its page."""
     dead = []
     for file, visit in visits.items():
         for link in visit.links:
@@ -108,8 +108,8 @@ def test_all_pages_are_accessible_and_complete(browser: Browser) -> None:
     assert _dead(visits) == []
     assert [file.name for file, visit in visits.items() if not all(visit.told)] == ["search.html"]
     descriptions = {str(visits[page].told[0]) for page in pages}
-    assert len(descriptions) == len(pages) - 1  # the README begins like the first page
-    assert max(map(len, descriptions)) <= 155  # search engines cut longer ones off
+    assert len(descriptions) == len(pages) - 1  # the README and the first page begin alike
+    assert max(map(len, descriptions)) <= 155  # search engines cut off the rest
 
 
 def test_a_broken_page_is_found(browser: Browser, tmp_path: Path) -> None:

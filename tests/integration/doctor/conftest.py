@@ -1,4 +1,4 @@
-"""The canary tries to break out once for all examinations whose isolation does not matter."""
+"""Test isolation only once for all examinations that do not depend on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _proofs: list[Proof] = []
 
 @pytest.fixture(autouse=True)
 def isolation_is_proved_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But in tests that are about isolation, each examination proves it."""
+    """Test the isolation in each examination only if the test is about isolation."""
 
     async def proved(*, anew: bool, keeps: bool) -> Proof:
         assert anew

@@ -1,4 +1,4 @@
-"""The examination of the installation, from AdaCoder itself to the speed of each model of the ladder."""
+"""The examination of the installation, from AdaCoder itself to the speed of each model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("machine")
 
 
 def answers(_: object) -> str:
-    """Return a model's reply to the request to count."""
+    """Return a reply to the request to count."""
     return NUMBERS
 
 
@@ -43,9 +43,6 @@ def loaded(**entry: object) -> Script:
 
 def names(findings: Sequence[Finding]) -> list[str]:
     return [each.name for each in findings]
-
-
-# Findings that need no model.
 
 
 @needs_full
@@ -95,9 +92,6 @@ async def test_the_project_and_what_it_may_not_set(tmp_path: Path) -> None:
     assert "adacoder.host" in found.advice
 
 
-# The server.
-
-
 async def test_the_server_tells_its_version_and_what_it_has(tmp_path: Path) -> None:
     async with StandIn(models=[Model("llama3:8b"), Model(MODEL)]) as standin:
         found = await finding("Ollama", Settings(host=standin.host), tmp_path)
@@ -129,7 +123,7 @@ async def test_without_a_server_it_says_how_to_start_one(tmp_path: Path) -> None
 async def test_a_public_server_is_not_asked_unless_that_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine counts as remote
+    monkeypatch.setattr(addresses, "_HOME", ())  # now this machine counts as a remote one
     async with StandIn(answers) as standin:
         refused = await finding("Ollama", Settings(host=standin.host), tmp_path)
         assert standin.seen == []
@@ -168,9 +162,6 @@ async def test_an_old_server_tells_less_and_works(tmp_path: Path) -> None:
     assert told["Context"].text == "8,192 tokens"
     assert "Loaded" not in told
     assert told["Speed"].ok
-
-
-# The model.
 
 
 @pytest.mark.parametrize(
@@ -323,9 +314,6 @@ async def test_a_window_that_the_model_cannot_exceed_is_the_one_asked_for(tmp_pa
         assert (await finding("Loaded", Settings(host=standin.host), tmp_path)).text == "yes"
 
 
-# Its speed.
-
-
 async def test_the_speed_is_measured_as_a_request_is_made(tmp_path: Path) -> None:
     settings = Settings(context_tokens=4096, keep_alive="3m")
     async with StandIn(answers) as standin:
@@ -441,9 +429,6 @@ async def test_it_tells_what_it_waits_for(tmp_path: Path) -> None:
         assert [each.name async for each in findings][-1] == "Speed"
     assert waits[-1] == f"loading {MODEL}"
     assert len(waits) > 2
-
-
-# Other models, and several.
 
 
 async def test_a_recorded_conversation_needs_no_server(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Findings of `doctor` on the project. Their number is limited, whatever it finds."""
+"""Findings of `doctor` about the project. Their number is limited."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_of_a_server_with_very_many_models_a_few_are_named(tmp_path: Path)
     (model,) = [each for each in findings if each.name == "Model"]
     assert server.text.endswith("…; 3500 more were not examined")
     assert model.ok is False
-    assert len(asked) < 20  # those that are offered instead are looked at
+    assert len(asked) < 20  # the files that are suggested instead are also examined
     assert all(len(each.text) < 1000 and len(each.advice) < 1000 for each in findings)
 
 

@@ -1,4 +1,4 @@
-"""Test what `doctor` says about servers that tell little, about other names of models, and about its probe."""
+"""Findings of `doctor` about servers that report little, about other names of models, and about the measured speed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ def of(standin: OpenAIStandIn, model: str = MODEL, **values: Any) -> Settings:
     """Return settings for a model of an OpenAI-compatible server."""
     url: dict[str, Any] = {"base_url": standin.host, **values}
     return Settings(models=(f"openai:{model}",), host=UNREACHABLE, **url)
-
-
-# The window.
 
 
 @pytest.mark.parametrize(
@@ -65,9 +62,6 @@ async def test_a_router_tells_the_window_once_the_model_is_loaded(tmp_path: Path
     assert after.text.startswith("4,096 tokens, its limit")
 
 
-# The address.
-
-
 @pytest.mark.parametrize("engine", [Engine.VLLM, Engine.LLAMA_CPP, Engine.LLAMA_CPP_PYTHON])
 @pytest.mark.parametrize("path", ["/v2", "", "/api/v1", "/v1/models"])
 async def test_a_path_with_nothing_there(engine: Engine, path: str, tmp_path: Path) -> None:
@@ -97,9 +91,6 @@ async def test_a_server_in_clear_that_is_asked_over_https(tmp_path: Path) -> Non
     assert (server.name, server.ok, store.name, store.ok) == ("Server", False, "Ollama", False)
     assert f"speaks http, not https: write {openai.host} with --base-url" in server.advice
     assert f"speaks http, not https: write {ollama.host} with --host" in store.advice
-
-
-# The name of the model.
 
 
 @pytest.mark.parametrize("probes", [False, True])
@@ -160,9 +151,6 @@ async def test_only_models_that_can_chat_are_offered(tmp_path: Path) -> None:
         assert found.advice.endswith("run `ollama pull gemma9`.")
 
 
-# The template of the model.
-
-
 @pytest.mark.parametrize(
     ("template", "renderer", "hears"),
     [
@@ -182,9 +170,6 @@ async def test_a_template_without_a_place_for_the_system_text(
     async with StandIn(models=[Model(MODEL, template=template, renderer=renderer)]) as standin:
         found = await finding("Model", Settings(host=standin.host), tmp_path)
     assert (found.ok, "TEMPLATE" in found.advice) == ((True, False) if hears else (None, True))
-
-
-# The probe.
 
 
 async def test_what_the_probe_loads_no_request_has_to(tmp_path: Path) -> None:

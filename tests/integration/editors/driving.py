@@ -1,6 +1,5 @@
-"""Functions that run a real editor with AdaCoder, set up as docs/editors.md says.
-
-A script in the editor's own language, beside this file, does what a person does.
+"""Run a real editor with AdaCoder, set up as docs/editors.md says. A script in the editor's language acts as the
+user.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ BODY = '    return "".join(word[0] for word in name.split()).upper()\n'
 STUBS = {name: STUB.format(name=name) for name in ("initials", "slowly", "edited", "forever", "asked")}
 STUBS["shout"] = NO_EXAMPLES
 DIFFERING = '    return "".join(word[0] for word in name.title().split()) if " " in name else name\n'
-"""The body of a second program. It passes both examples, and differs for a single word."""
+"""The body of a second program, which passes both examples but differs for one word."""
 ANSWERED = """
     >>> asked('a')
     'A'
@@ -47,7 +46,7 @@ def reply(name: str) -> Script:
     """Return the model's reply to a request for the function `name`."""
     text = SHOUT if name == "shout" else f"```python\n{STUBS[name]}{BODY}```"
     match name:
-        case "slowly" | "edited":  # there is time to type
+        case "slowly" | "edited":  # slow, so that the script can type meanwhile
             return Script(text, token=4, pause=0.03)
         case "forever":
             return Script(f"```python\n{STUBS[name]}", token=1000, ending=Ending.STALL)
@@ -55,7 +54,7 @@ def reply(name: str) -> Script:
 
 
 def asked_for(body: Mapping[str, Any]) -> Script:
-    """Reply to a chat, by the function in its prompt. A second program has a higher temperature."""
+    """Reply to a chat, by the function in its prompt. Requests for a second program have a higher temperature."""
     name = next(name for name in STUBS if f"def {name}(" in str(body["messages"]))
     if body["options"]["temperature"] == 0.8:
         return Script(f"```python\n{STUBS[name]}{DIFFERING if name == 'asked' else BODY}```")
@@ -63,21 +62,18 @@ def asked_for(body: Mapping[str, Any]) -> Script:
 
 
 def snippet(file: Path, heading: str, language: str, number: int = 0) -> str:
-    """Return a block of code below a heading. `number` counts the section's blocks in the language from 0."""
+    """Return a block of code below a heading. `number` counts the blocks in this language from 0."""
     section = file.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return str(re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)[number])
 
 
 def of_the_system(program: str) -> str | None:
-    """Return the path of a program of the system."""
+    """Return the path of an installed program."""
     return shutil.which(program, path="/usr/local/bin:/usr/bin:/bin")
 
 
 async def run(editor: Sequence[str], project: Path, home: Path, **env: str) -> str:
-    """Run an editor in a project until it ends, with the home directory `home`. Return its output.
-
-    The test fails if the exit code is not 0.
-    """
+    """Run an editor in a project with the home folder `home`. Return its output. Fail if its exit code is not 0."""
     own = {"XDG_STATE_HOME": f"{home}", "XDG_DATA_HOME": f"{home}/.local/share", "XDG_CONFIG_HOME": f"{home}/.config"}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     process = await asyncio.create_subprocess_exec(
@@ -100,7 +96,7 @@ async def run(editor: Sequence[str], project: Path, home: Path, **env: str) -> s
 
 
 async def drive(editor: Sequence[str], folder: Path, **env: str) -> None:
-    """Run an editor's flows with code actions, and assert the text of the files on disk afterwards."""
+    """Run the script's steps in an editor, and check the texts of the files on disk."""
     project = folder / "project"
     project.mkdir()
     (project / ".git").mkdir()

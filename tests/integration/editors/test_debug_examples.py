@@ -1,4 +1,4 @@
-"""The program that VS Code's debugger runs: doctest on one docstring or page, under each installed Python."""
+"""The program that VS Code's debugger runs: doctest on one docstring or page, with each installed Python."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Stack:
 
 def debug(folder: Path, path: str, qualname: str, *more: str, module: str = "", python: Path = PYTHONS[0]) -> str:
     """Run the program. Return its exit code and its output."""
-    more = (*more, "", "")[: max(len(more), 2)]  # no statements and no variables
+    more = (*more, "", "")[: max(len(more), 2)]  # no setup statements and no variables
     arguments = map(quote, (str(folder), str(folder), str(folder / path), module, qualname, *more))
     ran = subprocess.run([python, str(PROGRAM), *arguments], capture_output=True, text=True, check=False)
     return f"{ran.returncode} {ran.stdout}{ran.stderr}"

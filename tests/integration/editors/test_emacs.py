@@ -1,7 +1,4 @@
-"""The package for Emacs, installed as docs/editors.md says, with eglot and with lsp-mode.
-
-`emacs.el` does what a person does.
-"""
+"""The package for Emacs, installed as docs/editors.md says, with eglot and lsp-mode. `emacs.el` acts as the user."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ COMMAND = [str(of_the_system("emacs")), "--batch", "-q", "-l", str(HERE / "emacs
 
 
 def has(package: str) -> bool:
-    """Return whether Emacs and a package of Debian for it are installed."""
+    """Return True if Emacs and a Debian package for it are installed."""
     return of_the_system("emacs") is not None and any(Path("/usr/share/emacs/site-lisp/elpa-src").glob(f"{package}-*"))
 
 
@@ -58,11 +55,13 @@ AFTERWARDS = {
 
 
 def asked_for(body: Mapping[str, Any]) -> Script:
-    """Reply to a chat. The function "settings" is written only by the second model, with the setting `temperature`."""
+    """Reply to a chat. Only the second model, which the setting `temperature` selects, writes the function
+    "settings".
+    """
     asked = str(body["messages"])
     if "def shout(" in asked:
         return Script("```\n>>> shout(\"Ada\")\n'ADA'\n```")
-    name = max(WRITTEN, key=lambda name: asked.rfind(f"def {name}("))  # what is around the function comes first
+    name = max(WRITTEN, key=lambda name: asked.rfind(f"def {name}("))  # the context comes first
     if name == "forever":
         return Script(f"```python\n{WRITTEN[name]}", token=1000, ending=Ending.STALL)
     is_joined = name == "another" or "The user wishes for this function: use join" in asked
@@ -71,15 +70,15 @@ def asked_for(body: Mapping[str, Any]) -> Script:
 
 
 def configuration(home: Path) -> str:
-    """Return the page's configuration. The clone that it installs from is a copy, because Emacs locks it."""
+    """Return the page's configuration. It installs from a copy of the clone, because Emacs locks its files."""
     shutil.copytree(PACKAGE.parent, home / "adacoder/client/emacs")
     return snippet(EDITORS, "Emacs", "elisp")
 
 
 async def done(client: str, flows: str, folder: Path) -> dict[str, str]:
-    """Run flows with the package, and return the texts of the files.
+    """Run steps with the installed package. Return the texts of the files.
 
-    The package is installed and set up as the page says. The program is not on the `PATH`.
+    The program `adacoder` is not on the `PATH`.
     """
     program = Path(sys.executable).with_name("adacoder")
     own = f'(setq adacoder-program "{program}" adacoder-modes \'(python-mode rst-mode))\n'
@@ -117,7 +116,7 @@ async def test_another_server_beside_it(tmp_path: Path) -> None:
 
 
 def emacs(*arguments: str) -> str:
-    """Run Emacs without any package and return its output."""
+    """Run Emacs without packages. Return its output."""
     command = [str(of_the_system("emacs")), "--batch", "-Q", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
@@ -125,7 +124,7 @@ def emacs(*arguments: str) -> str:
 
 
 def warnings_of(file: Path, folder: Path) -> tuple[str, str]:
-    """Return what the byte compiler and checkdoc say about a file."""
+    """Return the warnings of the byte compiler and checkdoc about a file."""
     to = f'(setq byte-compile-dest-file-function (lambda (_) "{folder / "x.elc"}"))'
     compiled = emacs("--eval", to, "-f", "batch-byte-compile", str(file))
     return compiled, emacs("--eval", f'(checkdoc-file "{file}")')

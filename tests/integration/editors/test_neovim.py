@@ -1,4 +1,4 @@
-"""Neovim with the plug-in, installed and set up as docs/editors.md says: code actions, commands, and `:checkhealth`."""
+"""The Neovim plug-in, installed as docs/editors.md says: code actions, commands, and `:checkhealth`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SUGGESTED = "    >>> shout('a')\n    'A'\n"
 def reply(body: Body) -> Script:
     """Reply to a chat, by the function in its prompt."""
     prompt = str(body["messages"])
-    name = max(NAMES, key=lambda name: prompt.rfind(f"def {name}("))  # others are the context
+    name = max(NAMES, key=lambda name: prompt.rfind(f"def {name}("))  # other functions are context
     if name == "shout":
         return Script("```\n>>> shout('a')\n'A'\n```" if "Suggest three examples" in prompt else SHOUT)
     text = f"```python\n{STUB.format(name=name)}"
@@ -67,7 +67,7 @@ def reply(body: Body) -> Script:
 
 
 def install(program: str | None, home: Path) -> list[str]:
-    """Install the plug-in with the page's commands. Return the command that runs Neovim with the page's `init.lua`."""
+    """Install the plug-in with the page's commands. Return a command that runs Neovim with the page's `init.lua`."""
     checkout = home / "checkout"
     shutil.copytree(ROOT / "client/neovim", checkout / "client/neovim")
     folder = Path(str(program)).parent
@@ -119,7 +119,7 @@ async def test_commands(program: str | None, tmp_path: Path) -> None:
 
 @BOTH
 async def test_the_specification_for_lazy(program: str | None, tmp_path: Path) -> None:
-    """lazy.nvim adds `dir` to the runtimepath, requires the module `main`, and calls `setup` with `opts`."""
+    """lazy.nvim adds `dir` to the runtimepath, requires the module `main`, and calls its `setup` with `opts`."""
     specification = snippet(EDITORS, "Neovim", "lua", 1)
     (tmp_path / "adacoder/client").mkdir(parents=True)
     (tmp_path / "adacoder/client/neovim").symlink_to(ROOT / "client/neovim")
@@ -142,7 +142,7 @@ async def health(neovim: list[str], home: Path, *before: str, **env: str) -> str
 
 
 def marked(text: str, name: str) -> str:
-    """Return the line of a finding."""
+    """Return the line of the health report with a finding."""
     return next(line for line in text.splitlines() if name in line)
 
 

@@ -1,6 +1,6 @@
-"""A small editor. It speaks LSP to a server process over stdio, keeps texts, and makes edits as real editors do.
+"""A small editor for tests. It starts a server process, speaks LSP with it over stdio, and applies edits.
 
-It shares no code with the server, so that a mistake in counting characters shows.
+It shares no code with the server, so that wrong counting of characters is noticed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from support.commandline import HEEDING
 from support.forking import Forked
 
 PATIENCE = 30.0
-"""Seconds after which a waiting test gives up."""
+"""Seconds after which a test stops waiting."""
 _CASES = itertools.count(1)
 SERVER = (sys.executable, "-m", "adacoder", "serve")
 
@@ -42,14 +42,14 @@ FULL: dict[str, Any] = {
         }
     },
 }
-"""Capabilities of an editor that can do everything AdaCoder uses."""
+"""Capabilities of an editor that can do everything that AdaCoder uses."""
 
 BARE: dict[str, Any] = {}
-"""Capabilities of an editor that declares nothing. ALE is close to it, but makes edits."""
+"""Capabilities of an editor that declares nothing, similar to ALE."""
 
 
 def encodings(capabilities: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return `capabilities` of an editor that counts characters in one of the units `names`, in order of preference."""
+    """Return `capabilities` with the position encodings `names`, in order of preference."""
     return {**capabilities, "general": {"positionEncodings": list(names)}}
 
 
@@ -63,7 +63,7 @@ class ResponseError(Exception):
 
 
 class Silence(Exception):
-    """Raised by a handler of an editor that never answers."""
+    """Raised by a handler in place of an answer, to simulate an editor that never answers."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Notebook:
 
     uri: str
     cells: list[str]
-    """The URIs of its Python cells, in order."""
+    """URIs of the Python cells, in order."""
     version: int = 1
 
 
@@ -93,17 +93,17 @@ class Client:
     process: asyncio.subprocess.Process | Forked
     folder: Path
     settings: dict[str, Any] = field(default_factory=dict)
-    """Its settings in the section `adacoder`."""
+    """The settings in section `adacoder`."""
     encoding: str = "utf-16"
     documents: dict[str, Document] = field(default_factory=dict)
     received: list[dict[str, Any]] = field(default_factory=list)
-    """Every request and notification that the server sent."""
+    """Every request and notification from the server."""
     answers: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
-    """Answers to requests of the server. They replace the editor's usual answers."""
+    """Answers to the server's requests, in place of the usual ones."""
     capabilities: dict[str, Any] = field(default_factory=dict)
     """The server's capabilities."""
     registered: dict[str, Any] = field(default_factory=dict)
-    """The notifications that the server registered for, with its options."""
+    """Notifications that the server has registered for, with their options."""
     stderr: str = ""
 
     def __post_init__(self) -> None:
@@ -122,7 +122,7 @@ class Client:
         *,
         is_forked: bool = True,
     ) -> Self:
-        """Start a server. The editor has sent it nothing yet."""
+        """Start a server, and send it nothing yet."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("OLLAMA_")}
         if is_forked:
             return cls(await Forked.started(command, folder, environment, limit=1 << 24), folder, settings or {})
@@ -150,7 +150,7 @@ class Client:
         name: str = "test",
         is_forked: bool = True,
     ) -> AsyncIterator[Self]:
-        """Start and initialize a server. At the end, shut it down and assert that nothing went wrong."""
+        """Start and initialize a server. At the end, shut it down and check that nothing went wrong."""
         client = await cls.spawned(folder, settings, command, is_forked=is_forked)
         try:
             await client.initialize(capabilities, options, client_info={"name": name})
@@ -188,7 +188,7 @@ class Client:
         return await self.ended()
 
     def check(self) -> None:
-        """Assert that nothing went wrong without an answer that says so."""
+        """Check that the server has reported no crash, and that no handler has failed."""
         assert "Traceback" not in self.stderr, self.stderr
         for task in self._answering:
             if task.done():
@@ -206,7 +206,7 @@ class Client:
         self.process.stdin.close()
 
     async def kill(self) -> None:
-        """End the server if it still runs."""
+        """Kill the server if it still runs."""
         if self.process.returncode is None:
             self.process.kill()
             await self.process.wait()
@@ -219,7 +219,7 @@ class Client:
             self.process.close()
 
     def descendants(self) -> set[int]:
-        """Return the processes that descend from the server."""
+        """Return the server's descendants."""
 
         def children(pid: int) -> set[int]:
             with contextlib.suppress(OSError):
@@ -233,8 +233,6 @@ class Client:
             found |= fresh
             fresh = {grandchild for child in fresh for grandchild in children(child)}
         return found
-
-    # Messages
 
     async def send(self, message: Mapping[str, Any]) -> None:
         """Send a message unchanged."""
@@ -286,7 +284,7 @@ class Client:
             raise AssertionError(f"waited in vain; received {self.received[-8:]}; stderr: {self.stderr}") from None
 
     def all(self, method: str) -> list[Any]:
-        """Return the parameters of all messages of the server with `method`."""
+        """Return the parameters of all messages with `method` from the server."""
         return [message.get("params") for message in self.received if message["method"] == method]
 
     async def _listen(self) -> None:
@@ -331,7 +329,7 @@ class Client:
             await self.send(reply | {"error": {"code": error.code, "message": error.message}})
         except Silence:
             pass
-        async with self._changed:  # other tasks may wait for its effect
+        async with self._changed:  # let tasks run that wait for the received message
             self._changed.notify_all()
 
     async def _listen_to_stderr(self) -> None:
@@ -341,14 +339,12 @@ class Client:
             async with self._changed:
                 self._changed.notify_all()
 
-    # Texts
-
     def uri(self, path: Path | str) -> str:
-        """Return the URI of a file. Return a name with a scheme unchanged."""
+        """Return the URI of a file. A name that has a scheme is already a URI."""
         return path if isinstance(path, str) and ":" in path else (self.folder / path).as_uri()
 
     async def open(self, path: Path | str, text: str | None = None) -> str:
-        """Open a file with `text`, or with the text on disk. Return its URI."""
+        """Open a file with `text`, by default the text on disk. Return its URI."""
         uri = self.uri(path)
         if text is None:
             text = (self.folder / path).read_bytes().decode()
@@ -368,7 +364,7 @@ class Client:
         await self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     async def change(self, uri: str, old: str, new: str) -> None:
-        """Replace the first `old` with `new` in an open text, as if the person typed it."""
+        """Replace the first `old` in an open text by `new`, as if the user had typed it."""
         document = self.documents[uri]
         start = document.text.index(old)
         at = {"start": self.position(document.text, start), "end": self.position(document.text, start + len(old))}
@@ -404,7 +400,7 @@ class Client:
         await self.notify("notebookDocument/didClose", params)
 
     async def rearrange(self, notebook: Notebook, cells: Sequence[str], **new: str) -> None:
-        """Give a notebook other cells, by their URIs. `new` has the texts of new cells, by their fragments."""
+        """Replace a notebook's cells, given by their URIs. `new` has the texts of new cells."""
         base = notebook.cells[0].partition("#")[0] if notebook.cells else notebook.uri
         fresh = {f"{base}#{name}": text for name, text in new.items()}
         opened = [self._cell(notebook, uri, text) for uri, text in fresh.items()]
@@ -429,7 +425,7 @@ class Client:
         await self.notify("notebookDocument/didChange", {"notebookDocument": identifier, "change": {"cells": cells}})
 
     def text(self, uri: str) -> str:
-        """Return the text of an open document as the person sees it."""
+        """Return the text of an open document as the user sees it."""
         return self.documents[uri].text
 
     def position(self, text: str, offset: int) -> dict[str, int]:
@@ -487,8 +483,6 @@ class Client:
             await self._did_change(uri, [{"text": document.text}])
         return {"applied": True}
 
-    # Actions of a person
-
     async def actions(
         self,
         uri: str,
@@ -499,7 +493,7 @@ class Client:
     ) -> list[dict[str, Any]]:
         """Return the code actions at the first `at`.
 
-        `trigger` is 1 for a request by the person and 2 for an automatic one. `diagnostics` are the diagnostics there.
+        `trigger` is 1 if the user asks for them, 2 if the editor does. `diagnostics` are the diagnostics there.
         """
         text = self.documents[uri].text
         position = self.position(text, text.index(at))
@@ -530,13 +524,15 @@ class Client:
     def run_params(
         self, path: Path | str, qualname: str, *, mode: str = "generate", apply: bool = True, **more: Any
     ) -> dict[str, Any]:
-        """Return the parameters of `adacoder/run`."""
         document = {"uri": self.uri(path)}
         return {"textDocument": document, "qualifiedName": qualname, "mode": mode, "apply": apply, **more}
 
     @asynccontextmanager
     async def case(self) -> AsyncIterator[Self]:
-        """Work in a new folder of the workspace. At the end, no job runs, and nothing is kept or open."""
+        """Work in a new folder of the workspace.
+
+        At the end, check that no job runs, and that nothing is kept or open.
+        """
         workspace = self.folder
         self.folder = workspace / f"case{next(_CASES)}"
         self.folder.mkdir()
@@ -562,13 +558,13 @@ class Client:
 
     @property
     def messages(self) -> list[tuple[int, str]]:
-        """Return the messages that the person saw: their kind (2 for a warning, 3 for information) and text."""
+        """Return the messages to the user: their kind (2 is a warning, 3 an information) and text."""
         return [(params["type"], params["message"]) for params in self.all("window/showMessage")]
 
     async def told(self) -> tuple[int, str]:
-        """Return the only message that the person sees at the end of a job."""
+        """Return the message at the end of a job. Fail if there is more than one."""
         await self.until(lambda: self.messages)
-        await self.idle()  # a second message would have arrived by now
+        await self.idle()  # time for a second message
         assert len(self.messages) == 1, self.messages
         return self.messages[0]
 
@@ -578,6 +574,6 @@ def _cells(uris: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text as LSP counts them, with their terminators. The last line has none."""
+    """Return the lines of a text with their line ends, as LSP counts lines."""
     parts = re.split(r"(\r\n|\r|\n)", text)
     return ["".join(parts[index : index + 2]) for index in range(0, len(parts), 2)]

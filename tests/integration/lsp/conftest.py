@@ -1,4 +1,4 @@
-"""One server for all tests that need no server of their own, because its start takes longest."""
+"""Share one server among tests that need no server of their own, because its start takes longest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def editor(shared: Client) -> AsyncIterator[Client]:
-    """An editor with a server that has already worked, and a folder of its own in the workspace."""
+    """An editor whose server has already worked, with a new folder in the workspace."""
     async with shared.case():
         shared.settings = {}
         yield shared

@@ -1,4 +1,4 @@
-"""The actual output of an example that fails is written into its docstring, by a code action or by the command."""
+"""A code action or command writes the actual output of a failed example into its docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs around a function: all stubs of a file, another candidate, examples, the skeleton of a docstring."""
+"""Jobs around a function: all functions of a file that have no body, another candidate, examples, a docstring."""
 
 from __future__ import annotations
 
@@ -32,9 +32,6 @@ def commands(actions: list[dict[str, Any]]) -> list[str]:
 def chosen(actions: list[dict[str, Any]], command: str) -> dict[str, Any]:
     (action,) = [each for each in actions if each["command"]["command"] == f"adacoder.server.{command}"]
     return action
-
-
-# All stubs of a file
 
 
 async def test_all_stubs_are_written_each_after_those_that_it_uses(editor: Client) -> None:
@@ -109,8 +106,6 @@ async def test_a_file_without_stubs_says_so(editor: Client) -> None:
     assert "only declares types" in (await editor.execute("generateAll", {"uri": declared}))["reason"]
 
 
-# Another candidate
-
 OTHER = f"```python\n{STUB}    words = name.upper().split()\n    return ''.join(word[0] for word in words)\n```"
 
 
@@ -161,9 +156,6 @@ async def test_another_than_the_one_that_was_not_inserted(editor: Client) -> Non
     assert editor.text(uri) == NO_EXAMPLES.replace("(text)", "(text: str) -> str")
 
 
-# Order of the actions
-
-
 async def test_fix_comes_first_on_a_function_that_fails_until_it_is_another(editor: Client) -> None:
     wrong = f"{STUB}    return name\n"
     uri = await editor.write("names.py", wrong)
@@ -182,9 +174,6 @@ async def test_on_a_stub_generate_comes_first_also_if_it_fails(editor: Client) -
     await editor.execute("check", {"uri": uri, "qualifiedName": "initials"})
     await editor.told()
     assert commands(await editor.actions(uri, "def ", trigger=2)) == ["generate"]
-
-
-# Examples, and the docstring itself
 
 
 async def test_suggested_examples_are_kept_and_then_written_into_the_docstring(editor: Client) -> None:
@@ -230,9 +219,6 @@ async def test_a_refused_docstring_is_told(editor: Client) -> None:
     assert (await editor.execute("writeDocstring", {"uri": uri, "qualifiedName": "f"}))["accepted"]
     kind, message = await editor.told()
     assert (kind, message) == (WARNING, "Not inserted: a docstring for 'f': the editor did not make the edit.")
-
-
-# Comments, and what else may be a target
 
 
 async def test_comments_of_a_stub_are_given_to_the_model_and_stay(editor: Client) -> None:

@@ -1,4 +1,4 @@
-"""A cancelled job leaves nothing behind, however and whenever it is cancelled."""
+"""A cancelled job leaves nothing behind, at whatever moment and in whatever way it is cancelled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def start(editor: Client, standin: StandIn, **settings: Any) -> tuple[str,
 
 
 async def evaluation(editor: Client) -> int:
-    """Return the process of the running evaluation: the one that uses the processor from now on."""
+    """Return the running evaluation's process, which is the one that uses the processor."""
     used = {pid: processor_seconds(pid) for pid in editor.descendants()}
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -39,7 +39,7 @@ async def evaluation(editor: Client) -> int:
 
 
 async def ended(editor: Client, pid: int) -> None:
-    """Wait until the server's process `pid` is gone."""
+    """Wait until the server's descendant `pid` has ended."""
     async with asyncio.timeout(PATIENCE):
         while pid in editor.descendants():  # noqa: ASYNC110  # the system's processes set no Event
             await asyncio.sleep(0.02)
@@ -82,7 +82,7 @@ async def test_by_the_request_itself(editor: Client) -> None:
         await editor.cancel(number)
         with pytest.raises(ResponseError, match="-32800"):
             await asyncio.wait_for(answer, PATIENCE)
-        # The answer comes after everything of the job has ended.
+        # an answer comes only after the end of the job
         assert await editor.execute("status") == {"version": 1, "jobs": []}
         await standin.until("disconnected 1")
         await standin.until_idle()
@@ -133,7 +133,7 @@ async def _first_message(editor: Client) -> tuple[int, str]:
 
 @pytest.mark.parametrize("method", ["workspace/configuration", "window/workDoneProgress/create"])
 async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
-    """Nobody waits for the editor's late answer then. With pygls it would open a message box."""
+    """The editor's late answer is then ignored. pygls alone would show an error message."""
     go = asyncio.Event()
 
     async def late(params: object) -> Any:
@@ -154,7 +154,7 @@ async def test_while_the_editor_is_asked(editor: Client, method: str) -> None:
 
 @pytest.mark.parametrize("way", ["command", "request"])
 async def test_too_late_to_cancel(editor: Client, way: str) -> None:
-    """Once the edit is on its way, a job that says "nothing was changed" would be wrong."""
+    """After the edit was sent, the message "nothing was changed" would be wrong."""
     go = asyncio.Event()
 
     async def slow(params: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The choice of a model and a strategy: what there is, what is recommended, and its download."""
+"""The choice of a model and a strategy, recommendations, and downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a function is in place, a second program is compared with it. If they differ, the user is asked."""
+"""A second program is compared with a new function. If they differ, the user is asked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
 SAME = f"```python\n{STUB}{BODY.replace('.upper()', '.upper().upper()')}```"
 OTHER = f"```python\n{STUB}    return ''.join(w[0] for w in name.title().split()) if ' ' in name else name\n```"
-"""It passes both examples, and gives another output for a single word."""
+"""A body that passes both examples, but gives another output for one word."""
 PLAN = "1. Take the first letter of each word.\n2. Write them in capitals.\n"
 WARNING, INFORMATION = 2, 3
 SHOWING: dict[str, Any] = {
@@ -41,7 +41,7 @@ async def editor(server: Client) -> AsyncIterator[Client]:
 
 
 async def compared(editor: Client, standin: StandIn, text: str = STUB, **settings: Any) -> str:
-    """Generate `initials`, and wait until the comparison has ended. Return the document."""
+    """Generate `initials`, and wait for the end of the comparison. Return the document."""
     editor.settings = told_of(standin, crossCheck=True, **settings)
     uri = await editor.write("names.py", text)
     await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"})
@@ -251,7 +251,7 @@ async def test_an_editor_that_asks_beside_the_text_asks_at_once(tmp_path: Path) 
 
 @asynccontextmanager
 async def comparing(editor: Client, reply: str) -> AsyncIterator[str]:
-    """Let the model think about the second program during this block, and then reply. Yield the document's URI."""
+    """Keep the model busy with the second program during this block. Yield the document's URI."""
     replies: list[str | Script] = [GOOD]
     async with StandIn(replies) as standin:
         editor.settings = told_of(standin, crossCheck=True)

@@ -1,4 +1,4 @@
-"""Insertions into a text that changes while the model thinks, and insertions by editors with fewer abilities."""
+"""Insertions into a text that changes meanwhile, and insertions by editors with few capabilities."""
 
 from __future__ import annotations
 
@@ -25,11 +25,8 @@ async def begin(editor: Client, uri: str, name: str, standin: StandIn) -> None:
 
 
 async def settled(editor: Client) -> None:
-    """Wait until the server has seen every change."""
+    """Wait until the server has received every change."""
     await editor.execute("status")
-
-
-# While the model thinks
 
 
 async def test_an_untouched_function_is_found_at_its_new_place(editor: Client) -> None:
@@ -185,13 +182,11 @@ async def test_an_edit_that_comes_too_late_is_brought_up_to_date(editor: Client)
     assert len(editor.all("workspace/applyEdit")) == 2
 
 
-# While the person types
-
 SLOW_IMPORT = f"import time\n\ntime.sleep(0.3)\nA = 0\n\n\n{STUB}"
 
 
 def waits(editor: Client) -> bool:
-    """Return whether the person saw that the server waits for a pause."""
+    """Return True if the server has told the user that it waits for a pause."""
     return "waiting for a pause in typing" in str(editor.all("$/progress"))
 
 
@@ -211,7 +206,7 @@ async def test_typing_beside_a_slow_import_does_not_keep_a_result_out(editor: Cl
 
 @pytest.mark.parametrize("says", ["Edits on `names.py' require version 1, you have 31", "The buffer is read-only"])
 async def test_an_editor_that_reports_late_gets_the_edit_again(editor: Client, says: str) -> None:
-    """Simulate eglot: it reports what is typed only in a pause, and refuses edits of an older version until then."""
+    """Simulate eglot: it reports typing only after a pause, and refuses edits of older versions until then."""
 
     def refuse(params: Any) -> Any:
         raise ResponseError({"code": -32603, "message": says})
@@ -234,9 +229,6 @@ async def test_an_editor_that_reports_late_gets_the_edit_again(editor: Client, s
             assert says in (await editor.told())[1], "the control"
             assert len(editor.all("workspace/applyEdit")) == 1
             assert not waits(editor)
-
-
-# Editors that refuse, or do not answer
 
 
 @pytest.mark.parametrize("how", ["not applied", "an error", "something malformed"])
@@ -298,11 +290,8 @@ async def test_an_editor_that_never_answers(tmp_path: Path, reply: str) -> None:
             assert [each["method"] for each in editor.received].count("workspace/applyEdit") == (reply == GOOD)
 
 
-# Editors with fewer abilities
-
-
 async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_path: Path) -> None:
-    """Simulate ALE, which makes edits without declaring it, and answers nothing."""
+    """Simulate ALE: it applies edits but does not declare this, and it answers nothing."""
 
     async with StandIn([GOOD]) as standin:
         options = {"adacoder": told_of(standin)}
@@ -315,7 +304,7 @@ async def test_an_editor_that_declares_nothing_gets_the_edit_all_the_same(tmp_pa
             editor.answers["workspace/applyEdit"] = apply_in_silence
             uri = await editor.write("names.py", STUB)
             (action,) = await editor.actions(uri, "def ", trigger=None)
-            # This editor knows only commands.
+            # the editor executes only known commands
             assert action["command"] == "adacoder.server.generate"
             await editor.execute("generate", *action["arguments"])
             assert (await editor.told())[0] == INFO

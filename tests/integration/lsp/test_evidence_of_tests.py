@@ -1,4 +1,4 @@
-"""In an editor, the project's tests are part of a function's evidence."""
+"""In an editor, the evidence for a function includes the project's tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.standins.ollama import StandIn
 pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
 LUCKY = f"```python\n{STUB}    return (name[0] + name.split()[-1][0]).upper()\n```"
-"""It passes both examples, and not the test."""
+"""A body that passes both examples but not the test."""
 PLAN = "1. Take the first letter of each word.\n2. Write them in capitals.\n"
 TEST = "from names import initials\n\ndef test_three():\n    assert initials('augusta ada king') == 'AAK'\n"
 NAME = "test_names.py::test_three"
@@ -35,7 +35,7 @@ async def editor(server: Client) -> AsyncIterator[Client]:
 
 
 async def generated(editor: Client, standin: StandIn, text: str = STUB, **settings: Any) -> tuple[str, dict[str, Any]]:
-    """Generate `initials` in a project with a test. Return the document, and the journal of the job."""
+    """Generate `initials` in a project with a test. Return the document and the job's journal."""
     editor.settings = told_of(standin, **settings)
     (editor.folder / "test_names.py").write_text(TEST, encoding="utf-8")
     uri = await editor.write("names.py", text)
@@ -45,7 +45,7 @@ async def generated(editor: Client, standin: StandIn, text: str = STUB, **settin
 
 
 async def shown(editor: Client, uri: str) -> tuple[list[str], str]:
-    """Return the titles of the lenses, and the hover of the function."""
+    """Return the titles of the code lenses, and the function's hover."""
     lenses = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     at = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 5}}
     found = await editor.request("textDocument/hover", at)

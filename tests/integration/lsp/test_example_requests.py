@@ -1,4 +1,4 @@
-"""The requests for clients of other kinds: examples with positions and states, runs by id, evidence, and version."""
+"""Requests for other clients: examples with positions and states, runs by id, evidence, and the version."""
 
 from __future__ import annotations
 
@@ -220,11 +220,11 @@ async def test_a_client_that_declares_it_hears_of_evidence_that_it_did_not_ask_f
 
 
 SLOW = "import threading, time; threading.Timer(60, print).start(); time.sleep({})"
-"""An example that shows by a second thread that it runs."""
+"""A slow example, which starts a second thread so that a test can see that it runs."""
 
 
 def runs(editor: Client) -> bool:
-    """Return whether an evaluation has started a thread."""
+    """Return True if an evaluation has started a second thread."""
     return any(threads_of(pid) > 1 for pid in editor.descendants())
 
 
@@ -269,7 +269,7 @@ async def test_an_endless_example_fails_alone(editor: Client) -> None:
 
 
 async def test_many_docstrings_share_the_import_of_a_saved_file(editor: Client) -> None:
-    """An unsaved file can be seen by the examples of other files, so then each docstring imports its module."""
+    """If a file is not saved, each docstring imports it again, because examples of other files may see it as well."""
     each = '\n\ndef f{0}():\n    """\n    >>> f{0}()\n    """\n    return VALUE, IMPORTED\n'
     text = "import time\nfrom helper import VALUE\nIMPORTED = time.perf_counter_ns()\n"
     helper = await editor.write("helper.py", "VALUE = 1\n")

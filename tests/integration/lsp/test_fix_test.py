@@ -1,4 +1,4 @@
-"""A failing test of the project is made to pass: a function that it runs is fixed."""
+"""The server fixes a function so that a failing test of the project passes."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ PLAN = "1. Add all prices."
 
 
 def named(editor: Client, rest: str) -> str:
-    """Return the name of a file or a test in the folder of this case, as the messages have it."""
+    """Return the name of a file or test in this case's folder, as in messages."""
     return f"{editor.folder.name}/{rest}"
 
 
 async def beside(editor: Client) -> tuple[Path, str, str]:
-    """Write the test file and the module, and open both. Return the test file, its URI and the module's URI."""
+    """Write a test file and its module, and open both. Return the test file, its URI, and the module's URI."""
     path = editor.folder / "test_shop.py"
     path.write_text(TEST, encoding="utf-8")
     module = await editor.write("shop.py", SHOP)

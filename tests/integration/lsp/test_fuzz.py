@@ -1,6 +1,6 @@
-"""Mutations of a recorded session: the server never dies, always answers, and writes only messages.
+"""Send mutations of a recorded session. The server must not die, must answer, and must write only messages.
 
-`--all` sends 10,000. Most are still JSON; the others are broken bytes.
+`--all` sends 10,000. Most of them are still JSON; the others are broken bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BATCH, PATIENCE, PROBES = 20, 10.0, 5
 
 
 class FaultError(AssertionError):
-    """The server did something that it must never do."""
+    """The server did something forbidden."""
 
 
 async def recorded(folder: Path) -> list[dict[str, Any]]:
@@ -43,7 +43,7 @@ async def recorded(folder: Path) -> list[dict[str, Any]]:
 
         client.send = record  # type: ignore[method-assign]  # listens in
         with pytest.raises(ResponseError):
-            await client.initialize()  # a second time: it is there to be mutated
+            await client.initialize()  # a second `initialize`, to be mutated as well
         uri = await client.write("names.py", STUB + "\n\n" + NO_EXAMPLES)
         await client.change(uri, "capitals", "letters 𝔐")
         await client.actions(uri, "def ")
@@ -70,7 +70,7 @@ async def recorded(folder: Path) -> list[dict[str, Any]]:
 
 
 def mutated(message: dict[str, Any], rng: random.Random, number: int) -> bytes:
-    """Return a framed message with one to three errors."""
+    """Return a framed message with one to three errors in it."""
     message = copy.deepcopy(message)
     if "id" in message and "method" in message:
         message["id"] = number
@@ -83,7 +83,7 @@ def mutated(message: dict[str, Any], rng: random.Random, number: int) -> bytes:
 
 
 def _change(message: dict[str, Any], rng: random.Random) -> None:
-    """Change, remove or add a value at any depth."""
+    """Change, remove or add a value in nested data."""
     here: Any = message
     while True:
         places: list[Any] = list(here) if isinstance(here, dict) else list(range(len(here)))
@@ -119,7 +119,7 @@ def _broken(body: bytes, rng: random.Random) -> bytes:
 
 
 def awaited(framed: bytes) -> int | str | None:
-    """Return the id of a request that must be answered; None if there is none."""
+    """Return the id of a request that needs an answer; None if there is none."""
     try:
         message = json.loads(framed.partition(b"\r\n\r\n")[2])
     except (ValueError, RecursionError):
@@ -132,10 +132,10 @@ def awaited(framed: bytes) -> int | str | None:
 
 
 async def fuzzed(folder: Path, count: int, seed: int, command: Sequence[str] = SERVER) -> tuple[int, int]:
-    """Send mutations. Return how many there were, and how many of them were JSON.
+    """Send mutations. Return the number of all and of those that are JSON.
 
     Raises:
-        FaultError: the server died, was silent, or wrote something else than messages.
+        FaultError: the server died, was silent, or wrote something that is no message.
     """
     session = await recorded(folder)
     rng = random.Random(seed)
@@ -183,7 +183,7 @@ async def _sent(client: Client, data: bytes) -> None:
 
 
 async def _heard(client: Client, last: bytes) -> None:
-    """The server answers one of a few questions."""
+    """Wait until the server answers a question."""
     for _ in range(PROBES):
         params = {"command": "adacoder.server.status", "arguments": []}
         try:

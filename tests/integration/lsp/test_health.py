@@ -1,4 +1,4 @@
-"""Requests of an editor for the models and for the health of the installation."""
+"""Requests for the models, and for the doctor's findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STALLED = Script("61", ending=Ending.STALL)
 
 
 def named(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the findings of an answer by their names."""
+    """Return an answer's findings, by name."""
     return {each["name"]: each for each in answer["findings"]}
 
 

@@ -1,4 +1,4 @@
-"""A verified result that is kept is offered as an inline completion where the body belongs."""
+"""A kept result that is verified is offered as an inline completion at the place of the body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
 
 async def kept(editor: Client, reply: str, name: str, text: str) -> str:
-    """Let the server keep a result for a function. Return the document."""
+    """Make the server keep a result for a function. Return the document."""
     async with StandIn([reply]) as standin:
         editor.settings = told_of(standin, preview=True, maxIterations=0)
         uri = await editor.write("names.py", text)
@@ -23,7 +23,7 @@ async def kept(editor: Client, reply: str, name: str, text: str) -> str:
 
 
 async def offered(editor: Client, uri: str, offset: int) -> list[dict[str, Any]]:
-    """Return the inline completions at an offset of the text."""
+    """Return the inline completions at an offset."""
     params = {
         "textDocument": {"uri": uri},
         "position": editor.position(editor.text(uri), offset),
@@ -33,7 +33,7 @@ async def offered(editor: Client, uri: str, offset: int) -> list[dict[str, Any]]
 
 
 async def accept(editor: Client, uri: str, item: dict[str, Any]) -> None:
-    """Insert a completion, execute its command as an editor does, and go on typing at once."""
+    """Insert a completion, execute its command as editors do, and continue typing."""
     text = editor.text(uri)
     start, end = (editor.offset(text, item["range"][each]) for each in ("start", "end"))
     await editor.change(uri, text, text[:start] + item["insertText"] + text[end:])
@@ -52,7 +52,7 @@ STUBS = {
     "an ellipsis": ("    ...\n", "...", BODY),
     "the beginning of pass": ("    pass\n", "  pass", BODY),
 }
-"""What the stub has below its docstring, the end of the text before the cursor, and the text instead of it."""
+"""Stubs: the text below the docstring, the end of the text before the cursor, and the completed text."""
 
 
 @pytest.mark.parametrize("stub", STUBS)

@@ -1,4 +1,4 @@
-"""Jobs from a code action to text in the editor, and the messages on the way."""
+"""Jobs from a code action to the text in the editor, with their messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INFO, WARNING = 3, 2
 
 
 async def generate(editor: Client, uri: str, at: str = "def ") -> dict[str, Any]:
-    """Take the action that generates the function at `at`."""
+    """Execute the action that generates the function at `at`."""
     action = (await editor.actions(uri, at))[0]
     answer: dict[str, Any] = await editor.take(action)
     assert answer["accepted"], answer
@@ -255,9 +255,6 @@ async def test_no_model_server_is_one_message(editor: Client) -> None:
     assert editor.all("workspace/applyEdit") == []
 
 
-# Which function
-
-
 async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
     uri = await editor.write("names.py", f"X = 1\n\n\n{STUB}\n\ndef bare():\n    pass\n")
     cell = await editor.open("vscode-notebook-cell:/a.ipynb#x", STUB)
@@ -289,11 +286,11 @@ async def test_what_cannot_be_accepted_says_why(editor: Client) -> None:
 
 
 async def test_every_command_works_without_arguments_or_says_what_to_do(editor: Client) -> None:
-    """Helix sends its commands so."""
+    """Helix sends commands without arguments."""
     uri = await editor.write("names.py", f"{STUB}    return name\n")
     await editor.run("names.py", "initials", mode="check")
     silent = set()
-    for command in sorted(COMMANDS.keys() - {"models", "doctor"}):  # these ask a model server
+    for command in sorted(COMMANDS.keys() - {"models", "doctor"}):  # commands that ask a model server
         editor.received.clear()
         answer = await editor.execute(command)
         await editor.execute("status")
@@ -371,9 +368,6 @@ async def test_unsaved_files_are_what_is_evaluated(editor: Client) -> None:
         assert (await editor.told())[0] == INFO
 
 
-# Results that nothing could verify
-
-
 @pytest.mark.parametrize(
     ("wish", "is_inserted", "says"),
     [
@@ -398,9 +392,6 @@ async def test_what_is_unverified(editor: Client, wish: dict[str, str], is_inser
     assert message.startswith(says)
     assert "so nothing could be verified" in message
     assert editor.all("window/showMessageRequest") == []
-
-
-# Other commands
 
 
 async def test_an_unknown_job_has_no_journal(editor: Client) -> None:

@@ -22,7 +22,7 @@ PLAN = "1. Take the first letters.\n2. See [this](command:rm):\n```\nmore\n```"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def editor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """An editor that has generated one function, in two rounds."""
+    """An editor that has generated a function in two rounds."""
     async with StandIn([WRONG, PLAN, GOOD]) as standin:
         folder = tmp_path_factory.mktemp("journal")
         async with Client.started(folder, told_of(standin), capabilities=SHOWING) as client:

@@ -1,7 +1,4 @@
-"""Results that could not be inserted at once are kept and offered at their function.
-
-Nothing is lost, and nothing is modal.
-"""
+"""Results that cannot be inserted at once are kept, and offered at their function without a modal dialog."""
 
 from __future__ import annotations
 
@@ -30,15 +27,15 @@ async def titles(editor: Client, uri: str, at: str = "def ", trigger: int = 1) -
 
 
 async def chosen(editor: Client, uri: str, title: str) -> Any:
-    """Take the only action whose title starts with `title`."""
+    """Execute the only action whose title starts with `title`."""
     (action,) = [each for each in await editor.actions(uri, "def ") if each["title"].startswith(title)]
     return await editor.take(action)
 
 
 async def kept(editor: Client, standin: StandIn, *, edit: tuple[str, str] | None = None) -> tuple[str, str]:
-    """Make the server keep a result: verified, but the function was edited meanwhile, or unverified.
+    """Make the server keep a result. Return the document and the job's id.
 
-    Return the document and the job's id.
+    With `edit`, the result is verified, but the function changes before the insertion. Otherwise it is unverified.
     """
     editor.settings = told_of(standin, maxIterations=0)
     name, text = ("initials", STUB) if edit else ("shout", NO_EXAMPLES)
@@ -314,12 +311,9 @@ def read(path: str) -> str:
     return Path(path).read_text(encoding="utf-8")
 
 
-# Questions, and clients
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def vs_code(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """An editor that calls itself VS Code."""
+    """An editor that identifies itself as VS Code."""
     async with Client.started(tmp_path_factory.mktemp("vs_code"), name="Visual Studio Code") as client:
         yield client
 
@@ -360,15 +354,15 @@ async def test_nobody_is_asked_where_the_next_key_would_answer(tmp_path: Path) -
 
 
 async def renamed(editor: Client, uri: str, how: str) -> str:
-    """Give an open file another name, and return its URI. Only some editors tell the server."""
+    """Rename an open file, and return its new URI. Only some editors tell the server."""
     new, text = f"{how}.py", editor.text(uri)
-    if how != "saved_as":  # then the old file stays
+    if how != "saved_as":  # after "Save As", the old file stays
         (editor.folder / "names.py").rename(editor.folder / new)
     if how == "told":
         await editor.notify("workspace/didRenameFiles", {"files": [{"oldUri": uri, "newUri": editor.uri(new)}]})
     await editor.close(uri)
     if how == "untold":
-        await asyncio.sleep(1.1)  # it is opened again later
+        await asyncio.sleep(1.1)  # opened again after a pause
     return await editor.open(new, text)
 
 
@@ -432,9 +426,6 @@ async def test_a_closed_file_is_named(editor: Client) -> None:
         assert (await editor.told())[1].startswith("Inserted 'initials'. demo.py is not open and not saved.")
 
 
-# While a job runs
-
-
 async def test_a_running_job_is_cancelled_by_an_action_on_its_function(editor: Client) -> None:
     async with StandIn([UNENDING]) as standin:
         editor.settings = told_of(standin)
@@ -455,7 +446,7 @@ async def test_a_job_begins_when_its_command_has_been_answered(editor: Client) -
         answered: list[bool] = []
 
         def settings(params: Any) -> Any:
-            if params["items"][0]["scopeUri"] == uri:  # and not for the kept results of its folder
+            if params["items"][0]["scopeUri"] == uri:  # not for kept results in the folder
                 answered.append(future.done())
             return [editor.settings]
 
@@ -498,7 +489,7 @@ async def test_a_long_job_is_told_of_once_where_no_progress_is_shown(tmp_path: P
 
 
 async def test_pushed_settings_are_not_asked_for(tmp_path: Path) -> None:
-    """Late answers of an editor, as from eglot and lsp-mode, must not delay a job."""
+    """Late answers of an editor such as eglot or lsp-mode must not delay a job."""
 
     async def never(params: object) -> None:
         await asyncio.Event().wait()
@@ -516,7 +507,7 @@ async def test_pushed_settings_are_not_asked_for(tmp_path: Path) -> None:
 
 
 async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
-    """They are also live: changes apply from the next job on."""
+    """Changes of settings apply from the next job on."""
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()

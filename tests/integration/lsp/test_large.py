@@ -1,4 +1,4 @@
-"""The code that handles the editor's messages does nothing that grows with a file."""
+"""The handling of messages does no work that grows with the file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHEAP = frozenset(
     {"Lines.__init__", "Lines.starts", "_starts", "Lines.line_at", "line_start", "line_number"}
     | {"apply_edits", "must_be_short", "position_at", "range_of", "unmarked"}
 )
-"""Functions that are fast for any text: they copy, compare or count."""
+"""Functions that are fast for a text of any size, because they copy, compare or count."""
 WATCHED = f"""
 import sys
 
@@ -53,7 +53,7 @@ from adacoder.__main__ import main
 sys.setprofile(watch)
 sys.exit(main(["serve"]))
 """
-"""Run a server that reports the functions of AdaCoder that its main thread calls with a long text."""
+"""A server that reports which functions its main thread calls with a long text."""
 READERS = re.compile(r"/adacoder/(?:source|pytext|replies|sandbox/environment/imports_ahead)\b")
 
 

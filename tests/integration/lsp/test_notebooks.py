@@ -1,4 +1,4 @@
-"""Cells of notebooks: the module of a cell is the Python cells above it, in order, and the cell itself."""
+"""Cells of notebooks: a cell's module consists of the Python cells above it, in order, and the cell itself."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.isolation, pytest.mark.asyncio(loop_scope="session")]
 
 INFO, WARNING = 3, 2
 SETUP, CODE = NEEDS_HELPER.split("\n\n\n")
-"""`FACTOR = 10`, and a stub that needs it."""
+"""`FACTOR = 10`, and a function without a body that needs it."""
 SCALED_BODY = "    return x * FACTOR\n"
 ROOTED = '''def rooted(x):
     """The square root.
@@ -32,7 +32,7 @@ ROOTED = '''def rooted(x):
 
 
 async def taken(editor: Client, uri: str, command: str, at: str = "def ") -> tuple[int, str]:
-    """Take the action that executes `command`. Return the message at its end."""
+    """Execute the action for `command`. Return the message at its end."""
     editor.received.clear()
     (found,) = (each for each in await editor.actions(uri, at) if each["command"]["command"].endswith(f".{command}"))
     await editor.take(found)
@@ -187,7 +187,7 @@ async def test_the_result_of_a_deleted_cell_is_kept_and_follows_the_cell_back(ed
 
 @pytest.mark.parametrize("is_split", [True, False])
 async def test_results_follow_their_functions_when_cells_are_split_and_joined(editor: Client, is_split: bool) -> None:
-    """While the model thinks, the function gets a cell of its own, or its cell is joined to the one above."""
+    """While the model thinks, the user splits the function's cell or joins it to the one above."""
     async with StandIn([SCALED]) as standin:
         editor.settings = told_of(standin)
         texts = [f"{SETUP}\n\n{CODE}"] if is_split else [SETUP, CODE]
@@ -302,7 +302,7 @@ async def test_a_reply_is_shown_at_the_lines_of_its_cell(tmp_path: Path) -> None
 
 
 async def test_the_result_of_a_closed_notebook_stays_with_it(editor: Client) -> None:
-    """A file with the same function does not get it."""
+    """A file with the same function does not get the result."""
     async with StandIn([SCALED]) as standin:
         editor.settings = told_of(standin, preview=True)
         (editor.folder / "stays.ipynb").write_text("{}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Pages in an editor: the examples of a Markdown or reStructuredText file, and no offer that is meant for Python."""
+"""Examples in Markdown and reStructuredText files in an editor. Offers for Python code do not appear there."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 
 async def write(editor: Client, name: str, text: str) -> str:
-    """Write a page into a project of its own, beside the module that it imports."""
+    """Write a page into its own project, next to the module that it imports."""
     (editor.folder / "pyproject.toml").touch()
     (editor.folder / "shop.py").write_text(MODULE)
     return await editor.write(name, text)

@@ -1,4 +1,4 @@
-"""Open private files are still private, and so are open files outside the workspace."""
+"""Private files stay private if they are open in the editor, and so do open files outside the workspace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TELLING = f"```python\n{STUB}    import creds\n    return creds.lake\n```"
 
 
 def _link(editor: Client, tmp_path: Path, aim: str) -> None:
-    """Let `creds.py` lead to a file that contains the name of a lake."""
+    """Make `creds.py` a link to a file that contains the name of a lake."""
     place = {"elsewhere": tmp_path / "notes.py", "private": editor.folder / ".env", "honest": editor.folder / "own.py"}
     place[aim].write_text("lake = 1\n", encoding="utf-8")
     (editor.folder / "creds.py").symlink_to(place[aim])

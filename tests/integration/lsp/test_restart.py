@@ -1,4 +1,4 @@
-"""Kept results survive a restart or crash of their server. Nothing that was read from disk is trusted."""
+"""Kept results survive a restart or crash of the server. Data from disk is not trusted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE = "Insert AdaCoder's result for 'initials' (unverified)"
 
 @asynccontextmanager
 async def started(folder: Path, settings: dict[str, Any] | None = None) -> AsyncIterator[tuple[Client, str]]:
-    """An editor with a workspace folder and the file open."""
+    """An editor with a workspace folder and an open file."""
     (folder / "project").mkdir(exist_ok=True)
     options = {"storage": str(folder / "storage")}
     async with Client.started(folder / "project", settings, options=options, is_forked=False) as editor:
@@ -31,7 +31,7 @@ async def started(folder: Path, settings: dict[str, Any] | None = None) -> Async
 
 @pytest.fixture
 async def kept(tmp_path: Path) -> Path:
-    """Make a folder in which a killed server had kept a verified result."""
+    """Make a folder in which a killed server has kept a verified result."""
     async with StandIn([GOOD]) as standin:
         (tmp_path / "project").mkdir()
         editor = await Client.spawned(tmp_path / "project", told_of(standin, preview=True), is_forked=False)

@@ -1,4 +1,4 @@
-"""The request `adacoder/run`, for clients without a person and for clients that show progress themselves."""
+"""The request `adacoder/run`, for clients without a user, and for clients that show progress themselves."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ async def test_a_workspace_that_is_not_trusted_can_be_trusted(editor: Client) ->
 
 
 async def test_a_name_counts_more_than_a_line_without_a_version(editor: Client) -> None:
-    """The line may be that of an older text."""
+    """The line may be from an older version of the text."""
     other = "def other(x):\n    return x\n\n\n"
     await editor.write("names.py", other + STUB + BODY)
     for name, status in (("initials", "verified"), ("other", "error")):
@@ -227,7 +227,7 @@ async def test_a_name_counts_more_than_a_line_without_a_version(editor: Client) 
 
 
 async def test_a_skeleton_is_not_written_into_another_function(editor: Client) -> None:
-    """The button of a message acts on the function of the message, or on none."""
+    """A button acts on the function of its message, or on none."""
     bare = "def first(x):\n    return x\n\n\ndef second(x):\n    return x\n"
     uri = await editor.write("names.py", bare)
     document, place = {"uri": uri}, {"line": 4, "character": 0}

@@ -1,4 +1,4 @@
-"""The sample client of the docs does what it says."""
+"""The sample client in the docs works as described."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Try random schedules of edits, jobs, wishes, accepted inline completions, and answers to the server's questions.
+"""Run random schedules of edits, jobs, wishes, inline completions, and answers to the server's questions.
 
-No text of the user and no result may be lost. In three of ten schedules, the text is a cell of a notebook, and the cell
-above it changes too. In most of the schedules, the editor shows what the model writes.
-
-The server runs in this process, behind its protocol. A stand-in for the Service ends requests when the schedule says
-so, and returns the verdicts that the schedule chooses. `--all` tries 2,100 schedules.
+No text of the user and no result may be lost. The server runs in this process, behind its protocol. A stand-in for the
+Service ends requests and returns verdicts as the schedule says. In some schedules the text is a cell of a notebook,
+or the editor shows the model's growing reply. `--all` runs 2,100 schedules.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ NAMES = ("f0", "f1")
 
 
 class ViolationError(AssertionError):
-    """The server lost something, or broke another rule of these tests."""
+    """The server lost something, or broke another rule."""
 
 
 class Slow:
@@ -50,7 +48,7 @@ class Slow:
         self._rng = rng
         self.gates: list[asyncio.Event] = []
         self.verified: list[str] = []
-        """The bodies that it verified."""
+        """Bodies that the Service has verified."""
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
         if mode is Mode.CHECK:
@@ -93,7 +91,7 @@ class Slow:
 
 @dataclass
 class Session:
-    """An editor with a server and a person who acts at random."""
+    """An editor with a server, and a user who acts at random."""
 
     rng: random.Random
     folder: Path
@@ -102,21 +100,21 @@ class Session:
     version: int = 1
     uri: str = ""
     notebook: str = ""
-    """The URI of the notebook of the text; empty if the text is a file."""
+    """URI of the notebook; empty if the text is a file."""
     above: str = "import os\n"
-    """The text of the notebook's cell above."""
+    """Text of the cell above."""
     written: int = 0
-    """Number of messages that show what the model writes."""
+    """Number of messages that show a growing reply."""
     sent: list[dict[str, Any]] = field(default_factory=list)
-    """Requests of the server that are not answered yet."""
+    """The server's requests without an answer yet."""
     answers: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
     landed: str = ""
-    """All texts that the server's edits inserted."""
+    """All texts that the server's edits have inserted."""
     accepted: int = 0
-    """Number of inline completions that the person accepted."""
+    """Number of inline completions that the user has accepted."""
     asked: bool = False
-    """True once the person has chosen a kept result, and so has seen the text that it replaces."""
+    """True if the user has inserted a kept result, and so has seen the text that it replaces."""
 
     async def begin(self) -> None:
         """Start the server and open the document."""
@@ -148,10 +146,8 @@ class Session:
         about = {"uri": self.notebook, "notebookType": "jupyter-notebook", "version": 1, "cells": cells}
         self.tell("notebookDocument/didOpen", {"notebookDocument": about, "cellTextDocuments": items})
 
-    # Messages
-
     def write(self, data: bytes) -> None:
-        """Take the server's output."""
+        """Receive the server's output."""
         message = json.loads(data.partition(b"\r\n\r\n")[2])
         if "method" not in message:
             self.answers.pop(message["id"]).set_result(message.get("result", message.get("error")))
@@ -179,10 +175,8 @@ class Session:
         params = {"command": f"adacoder.server.{name}", "arguments": [argument]}
         return await self.ask("workspace/executeCommand", params)
 
-    # Events
-
     async def step(self) -> None:
-        """Do one random thing."""
+        """Perform one random action."""
         often = [self.type, self.answer]
         rarely = [self.type_above, self.choose]
         do = self.rng.choice([*often, *often, *rarely, self.generate, self.end_one, self.accept, self.accept])
@@ -192,7 +186,7 @@ class Session:
     async def type(self) -> None:
         """Replace a part of the text."""
         if not self.has_versions:
-            self.let_edits_be_made()  # an editor without versions makes edits before the next key
+            self.let_edits_be_made()  # without versions, an editor applies edits before the next key
         cut = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n|.", self.text, re.DOTALL))]
         start, end = sorted((self.rng.choice(cut), self.rng.choice(cut)))
         if self.rng.random() < 0.85 or end - start > 12:
@@ -207,7 +201,7 @@ class Session:
         self.compare()
 
     async def type_above(self) -> None:
-        """Write a line into the cell above, if there is one. The text moves in its module."""
+        """Write a line into the cell above, if there is one. This moves the text in its module."""
         if self.notebook:
             if not self.has_versions:
                 self.let_edits_be_made()
@@ -215,7 +209,7 @@ class Session:
             self.changed(self.uri.replace("#W1", "#W0"), {"text": self.above})
 
     def changed(self, uri: str, *changes: dict[str, Any]) -> None:
-        """Report changes of a text, as a file's or as a cell's."""
+        """Report changes of the file or cell."""
         document = {"uri": uri, "version": self.version}
         if not self.notebook:
             self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
@@ -225,7 +219,7 @@ class Session:
         self.tell("notebookDocument/didChange", {"notebookDocument": about, "change": change})
 
     async def accept(self) -> None:
-        """Accept the first inline completion at the end of a docstring, if the text is still the one it is for."""
+        """Accept the first inline completion at the end of a docstring, if it is for the current text."""
         for match in re.finditer('é𝔐."""', self.text):
             version, place = self.version, self.position(match.end())
             params = {"textDocument": {"uri": self.uri}, "position": place, "context": {"triggerKind": 2}}
@@ -238,12 +232,12 @@ class Session:
                 command = items[0]["command"]
                 name, argument = command["command"].rpartition(".")[2], command["arguments"][0]
                 answer = asyncio.ensure_future(self.command(name, **argument))
-                await self.type()  # the person types on before the answer
+                await self.type()  # the user types before the answer arrives
                 await answer
                 return
 
     async def generate(self) -> None:
-        """Generate a stub. If it has a body, the person who asks for the job replaces it, so it is not lost."""
+        """Start generating a function. If it has a body, the user gives this body up."""
         name = self.rng.choice(NAMES)
         if not is_stub(self.text, name):
             return
@@ -253,25 +247,25 @@ class Session:
             self.jobs[answer["jobId"]] = ""
 
     async def end_one(self) -> None:
-        """Let a request end, or cancel a job."""
+        """End or cancel a random request."""
         if self.jobs and self.rng.random() < 0.1:
             await self.command("cancel", jobId=self.rng.choice(list(self.jobs)))
         elif self.service.gates:
             self.rng.choice(self.service.gates).set()
 
     async def choose(self) -> None:
-        """Insert the kept result of a job, if it has one."""
+        """Insert a job's kept result, if there is one."""
         if self.jobs and self.rng.random() < 0.5:
             self.asked = True
             await self.command("insert", jobId=self.rng.choice(list(self.jobs)))
 
     async def answer(self) -> None:
-        """Answer a question of the server with yes, no, an error, or never."""
+        """Answer a question of the server: yes, no, an error, or never."""
         if self.sent:
             self.reply(self.sent.pop(self.rng.randrange(len(self.sent))))
 
     def let_edits_be_made(self) -> None:
-        """Answer all requests for edits."""
+        """Answer all requests to apply edits."""
         for message in [each for each in self.sent if each["method"] == "workspace/applyEdit"]:
             self.sent.remove(message)
             self.reply(message)
@@ -294,7 +288,7 @@ class Session:
             self.send(id=message["id"], result=None)
 
     def apply(self, edit: dict[str, Any]) -> bool:
-        """Make an edit if it is for this version of the text, and check its position."""
+        """Apply an edit if it is for the current version, and check its position."""
         if "documentChanges" in edit:
             (change,) = edit["documentChanges"]
             if change["textDocument"]["version"] != self.version:
@@ -306,7 +300,7 @@ class Session:
         return True
 
     def insert(self, made: list[dict[str, Any]]) -> None:
-        """Make edits of the text, check their positions, and report the new text."""
+        """Apply edits, check their positions, and report the new text."""
         before = self.text
         ends = [(each["range"]["start"], each["range"]["end"], each["newText"]) for each in made]
         spans = [(self.offset(start), self.offset(end), new) for start, end, new in ends]
@@ -326,7 +320,7 @@ class Session:
         self.changed(self.uri, {"text": self.text})
 
     async def finish(self) -> None:
-        """Let everything end, and check that nothing is lost."""
+        """Let everything end. Check that nothing is lost."""
         async with asyncio.timeout(PATIENCE):
             while (await self.command("status"))["jobs"]:
                 for gate in self.service.gates:
@@ -349,12 +343,12 @@ class Session:
         await self.server.close()
 
     def compare(self) -> None:
-        """Assert that the server and the editor have the same text."""
+        """Check that server and editor have the same text."""
         mirror = self.server.workspace.text_documents[self.uri].source
         if mirror != self.text:
             raise ViolationError(f"the mirror has {mirror!r}, the editor {self.text!r}")
 
-    # Positions, counted without the server's code
+    # positions, computed without the server's code
 
     def position(self, offset: int) -> dict[str, int]:
         lines = re.split(r"\r\n|\r|\n", self.text[:offset])
@@ -370,10 +364,7 @@ class Session:
 
 
 def is_stub(text: str, name: str) -> bool:
-    """Return whether a function has only a docstring and comments indented below its header.
-
-    Python need not be able to read the text.
-    """
+    """Return True if a function has only a docstring and comments, even if Python cannot parse the text."""
     _, *below = re.split(rf"def[ \t\f]+{name}\b", text)
     if not below:
         return False
@@ -382,7 +373,7 @@ def is_stub(text: str, name: str) -> bool:
 
 
 def module(rng: random.Random) -> str:
-    """Return a module of two stubs among noise, with one kind of line end."""
+    """Return a module of two functions without bodies among random text, with one kind of line end."""
     end = rng.choice(ENDS)
     noise = [f"# {''.join(rng.choices('aé𝔐' + chr(12) + chr(0x2028) + chr(0x1C), k=3))}\n" for _ in range(2)]
     stubs = [f'def {name}(x):\n    """Doc of {name}, é𝔐."""\n\n\n' for name in NAMES]
@@ -413,7 +404,7 @@ async def all_of(seeds: Iterable[int], folder: Path) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait only briefly for editors that never answer, and for a pause in typing."""
+    """Shorten the waits for editors that never answer, and for pauses in typing."""
     monkeypatch.setattr(job, "_EDITING", 0.05)
     monkeypatch.setattr(job, "_STILL", 0.002)
     monkeypatch.setattr("adacoder.lsp.connection.client._SHOWING", 0.05)
@@ -433,7 +424,7 @@ async def test_no_schedule_loses_anything(
 
 
 class _PythonsLines(TextDocument):
-    """A pygls document, which ends lines where Python does."""
+    """A pygls document that ends lines where Python does."""
 
 
 @pytest.mark.usefixtures("impatient")
@@ -458,7 +449,7 @@ async def test_what_is_broken_shows(tmp_path: Path, broken: str, monkeypatch: py
 
 
 class Calm(random.Random):
-    """Not random: every result is verified, and the editor makes every edit."""
+    """A predictable schedule: every result is verified, and the editor applies every edit."""
 
     def random(self) -> float:
         return 0.5
@@ -471,12 +462,12 @@ class Calm(random.Random):
 async def test_a_result_does_not_wait_for_ever_for_a_pause_in_typing(
     tmp_path: Path, seconds: float, is_inserted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is kept when the time is over. A person who pauses in that time gets it."""
+    """The result is kept when the time is over. If the user pauses before, it is inserted."""
     monkeypatch.setattr(job, "_TYPING", seconds)
     session = Session(Calm(), tmp_path, "utf-16", 'def f0(x):\n    """Doc."""\n')
     await session.begin()
     job_id = (await session.command("generate", uri=session.uri, qualifiedName="f0"))["jobId"]
-    for _ in range(60):  # a key each 20 ms, for longer than the time that a pause needs
+    for _ in range(60):  # a key every 20 ms, for longer than a pause
         for gate in session.service.gates:
             gate.set()
         session.text, session.version = session.text + "#", session.version + 1

@@ -17,7 +17,7 @@ WARNING = 2
 
 
 async def generated(editor: Client, **more: Any) -> Any:
-    """Return the answer to a request for `initials`, in a file that has it."""
+    """Return the answer to a request to generate `initials`, in a file that has it."""
     if not editor.documents:
         await editor.write("names.py", STUB)
     return await editor.run("names.py", "initials", apply=False, **more)

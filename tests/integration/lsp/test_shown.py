@@ -92,9 +92,6 @@ async def check(editor: Client, name: str, qualname: str = "initials") -> Any:
     return await editor.run(name, qualname, mode="check")
 
 
-# Diagnostics
-
-
 async def test_a_failed_example_has_a_diagnostic_at_its_line_until_it_passes(editor: Client) -> None:
     text = f"import os\n\n\n{STUB}{WRONG_BODY}"
     uri = await editor.write("names.py", text)
@@ -121,8 +118,8 @@ async def test_diagnostics_go_with_the_text_that_they_are_of(editor: Client) -> 
     await check(editor, "names.py")
     await editor.until(lambda: shown(editor, uri))
     editor.received.clear()
-    await editor.change(uri, "A = 1\n", "A = 1\nB = 2\n")  # above
-    await editor.change(uri, "return 1", "return 2")  # below
+    await editor.change(uri, "A = 1\n", "A = 1\nB = 2\n")  # a change above the diagnostic
+    await editor.change(uri, "return 1", "return 2")  # a change below the diagnostic
     assert await hovered(editor, uri, "def initials")
     assert editor.all("textDocument/publishDiagnostics") == [], "the editor moves them itself"
     await editor.change(uri, WRONG_BODY, f"{WRONG_BODY}\n    # more of it\n")
@@ -189,7 +186,7 @@ HALF = f'```python\n{STUB}    return "AL"\n```'
 
 
 async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
-    """Generate a stub, with a candidate that passed half of the examples. Return the document and the answer."""
+    """Generate a function with a candidate that passes half of the examples. Return the document and the answer."""
     async with StandIn([HALF]) as standin:
         await configure(editor, **told_of(standin, maxIterations=0), inlayHints=True, **settings)
         uri = await editor.write("names.py", STUB)
@@ -197,7 +194,7 @@ async def best_attempt(editor: Client, **settings: Any) -> tuple[str, Any]:
 
 
 async def shows_anything(editor: Client, uri: str) -> list[Any]:
-    """Return everything shown about the function except the actions."""
+    """Return True if anything but actions is shown for the function."""
     found = [*shown(editor, uri), await hovered(editor, uri, "initials"), *await hints(editor, uri)]
     return [*filter(None, found), *(title for _, title in await lenses(editor, uri) if "/" in title)]
 
@@ -321,8 +318,6 @@ async def test_positions_in_each_encoding(tmp_path: Path, encoding: str) -> None
         assert await hints(editor, uri) == [('>>> f("𝔸é") + "𝔸"  # 𝔸', "gave '𝔸é𝔸'")]
 
 
-# Lenses, hovers, hints
-
 SEVERAL = f'''import abc
 
 
@@ -406,7 +401,7 @@ sys.exit(stdio.serve())
 
 
 async def test_an_editor_that_was_busy_is_asked_to_refresh_at_the_end(tmp_path: Path) -> None:
-    """Neovim answers nothing while it shows "Press ENTER"."""
+    """Neovim does not answer while it shows "Press ENTER"."""
 
     def silent(params: object) -> None:
         raise Silence
@@ -482,9 +477,6 @@ async def test_hints_show_what_came_where_they_are_wanted(editor: Client) -> Non
     assert await hints(editor, uri) == []
 
 
-# Checks on save
-
-
 async def save(editor: Client, uri: str) -> None:
     await editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
 
@@ -526,7 +518,7 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
     async with Client.started(tmp_path, untrusted, capabilities=SHOWING) as editor:
         uri = await editor.write("f.py", text)
         await save(editor, uri)
-        await asyncio.sleep(1.0)  # nothing shows that nothing starts
+        await asyncio.sleep(1.0)  # nothing shows that no check starts, so wait
         assert editor.descendants() == set()
         assert await lenses(editor, uri) == [("def f():", "Check")]
         await configure(editor, checkOnSave=True, trusted=True)
@@ -536,7 +528,10 @@ async def test_a_workspace_that_is_not_trusted_runs_nothing_on_save(tmp_path: Pa
 
 
 async def test_a_change_that_comes_after_the_end_of_its_document_is_let_go(editor: Client) -> None:
-    """VS Code sends such a change when a file is closed unsaved. When the file is opened again, its text is whole."""
+    """When an unsaved file is closed, VS Code sends a change after the end.
+
+    Opening the file again sends the whole text.
+    """
     uri = await editor.write("closed.py", STUB)
     document, before = editor.documents[uri], editor.stderr
     await editor.close(uri)

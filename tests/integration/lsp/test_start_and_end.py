@@ -1,4 +1,4 @@
-"""The start and end of a session, and the server's reaction to messages that come out of turn or are invalid."""
+"""The start and end of a session, and messages that are invalid or come at the wrong time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEAVY = ("ollama", "httpx", "jedi", "parso", "pyflakes", "click", "rich")
 
 @asynccontextmanager
 async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncIterator[Client]:
-    """A server that has received nothing, and may end in any way. If it `complains`, it may also write to stderr."""
+    """A server that has received nothing. It may end in any way, and may write to stderr if it `complains`."""
     client = await Client.spawned(folder, is_forked=False, **more)
     try:
         yield client
@@ -36,7 +36,7 @@ async def fresh(folder: Path, *, complains: bool = False, **more: Any) -> AsyncI
 
 
 def imported(stderr: str) -> set[str]:
-    """Return the top-level modules that `-X importtime` reports."""
+    """Return the top-level modules in the output of `-X importtime`."""
     return {name.partition(".")[0] for name in re.findall(r"^import time:.*\|\s+([\w.]+)$", stderr, re.MULTILINE)}
 
 
@@ -64,11 +64,8 @@ async def test_a_request_imports_what_it_needs(tmp_path: Path) -> None:
         assert not found & {"jedi", "pyflakes"}, "what reads whole modules is not in the process of the event loop"
 
 
-# The end
-
-
 def runs(pid: int) -> bool:
-    """Return whether there is such a process."""
+    """Return True if the process exists."""
     return Path(f"/proc/{pid}").exists()
 
 
@@ -118,7 +115,7 @@ async def test_the_server_ends_after_its_client_although_stdin_stays_open(tmp_pa
             await editor.wait()
             assert await client.ended() == 1
         else:
-            await asyncio.sleep(3)  # nothing shows that it goes on
+            await asyncio.sleep(3)  # nothing shows that the server continues, so wait
             assert await client.execute("status")
     if editor.returncode is None:
         editor.kill()
@@ -199,9 +196,6 @@ async def test_shutdown_with_commands_in_flight(tmp_path: Path) -> None:
         assert await client.leave() == 0
 
 
-# Messages out of turn
-
-
 async def test_messages_that_are_none(tmp_path: Path) -> None:
     async with fresh(tmp_path, complains=True) as client:
         await client.initialize()
@@ -218,9 +212,6 @@ async def test_a_broken_header_ends_the_server_with_the_reason(tmp_path: Path) -
         await client.send_bytes(b"Content-Length: abc\r\n\r\n")
         assert await client.ended() == 1
         assert "a header has no 'Content-Length': b'Content-Length: abc" in client.stderr
-
-
-# stdin and stdout
 
 
 NOISY = """

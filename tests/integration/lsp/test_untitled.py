@@ -1,4 +1,4 @@
-"""Untitled documents: the actions of files, on a text that was never saved."""
+"""Texts that were never saved have the same actions as files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def scaled(x):
 
 
 async def action(editor: Client, uri: str, command: str) -> dict[str, Any]:
-    """Return the code action at the first function that executes `command`."""
+    """Return the code action for `command` at the first function."""
     (found,) = (
         each for each in await editor.actions(uri, "def ") if each["command"]["command"].endswith(f".{command}")
     )

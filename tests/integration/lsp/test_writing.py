@@ -1,4 +1,4 @@
-"""A client that declares it is told what a model writes, before anything is in the text."""
+"""A client can ask for the model's growing reply. It gets the reply before anything is in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that tests of the protocol generate, and the model that they use."""
+"""Functions to generate in tests of the protocol, and the model for them."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ def scaled(x):
 SCALED = "```python\ndef scaled(x):\n    return x * FACTOR\n```"
 
 UNENDING = Script("def initials(name):\n    return", token=100, ending=Ending.STALL)
-"""A reply that starts and never ends. Its text arrives at once, so nothing is in transit when it is given up."""
+"""A reply that starts and never ends. All of its text arrives at once, so that nothing arrives after the
+cancellation.
+"""
 
 
 def told_of(standin: StandIn, **more: Any) -> dict[str, Any]:
-    """Return the editor's settings for a model server."""
+    """Return an editor's settings for a model server."""
     return {"model": "qwen2.5-coder:7b", "ollama": {"host": standin.host}, **more}
 
 
 @asynccontextmanager
 async def thinking(standin: StandIn) -> AsyncIterator[None]:
-    """Let the model think during this block. Requests get no reply."""
+    """Keep the model busy during this block. Requests get no reply."""
     async with standin._slot:
         yield

@@ -1,4 +1,4 @@
-"""A small coding agent. It speaks MCP to a server over two files, and shares no code with the server."""
+"""A small coding agent for tests. It speaks MCP with a server over two files, and shares no code with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adacoder.mcp.agent_server import LateTools, serve_files
 from support.evaluating import processes_in
 
 PATIENCE = 30.0
-"""Seconds after which a waiting test gives up."""
+"""Seconds after which a test stops waiting."""
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -29,7 +29,7 @@ _NUMBERS = itertools.count(1)
 
 
 class SilentCaller:
-    """A client that cannot ask its user. It remembers the progress."""
+    """A client that cannot ask its user. It records the progress."""
 
     def __init__(self) -> None:
         self.reported: list[int] = []
@@ -39,7 +39,7 @@ class SilentCaller:
         self.reported.append(progress)
 
     async def ask(self, message: str, choices: Sequence[str]) -> None:
-        """Return no answer."""
+        """Answer no question."""
 
 
 class Agent:
@@ -48,7 +48,7 @@ class Agent:
     def __init__(self, stdin: asyncio.StreamWriter, stdout: asyncio.StreamReader) -> None:
         self._stdin, self._stdout = stdin, stdout
         self.notified: list[dict[str, Any]] = []
-        """The notifications so far."""
+        """All notifications so far."""
         self.answers: dict[object, dict[str, Any]] = {}
 
     def send(self, line: bytes) -> None:
@@ -65,14 +65,14 @@ class Agent:
         self.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
 
     async def next(self) -> dict[str, Any]:
-        """Return the next message of the server."""
+        """Return the next message from the server."""
         line = await asyncio.wait_for(self._stdout.readline(), PATIENCE)
         message: dict[str, Any] = json.loads(line)
         assert message.pop("jsonrpc") == "2.0"
         return message
 
     async def answer(self, number: int) -> dict[str, Any]:
-        """Return the response to a request, whatever comes before it."""
+        """Return the response to a request. Other messages may come first."""
         while number not in self.answers:
             message = await self.next()
             if "id" in message:
@@ -91,7 +91,7 @@ class Agent:
         return found(result)
 
     async def refused(self, tool: str, **arguments: str) -> dict[str, Any]:
-        """Call a tool. Return its error."""
+        """Call a tool. Return the error, which must occur."""
         result = await self.result(tool, **arguments)
         assert result["isError"] is True, result
         return found(result)
@@ -107,7 +107,7 @@ class Agent:
 
 
 class ProcessAgent(Agent):
-    """A client of a server that is a process of its own."""
+    """A client of a server in another process."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
@@ -116,11 +116,11 @@ class ProcessAgent(Agent):
         self.process = process
 
     def held(self) -> tuple[int, int]:
-        """Return the number of the server's open files, and of its processes."""
+        """Return the numbers of the server's open files and processes."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir())), len(self.descendants())
 
     def descendants(self) -> set[int]:
-        """Return the processes that the server and its processes have started."""
+        """Return the server's descendants."""
         found: set[int] = set()
         waiting = [self.process.pid]
         while waiting:
@@ -131,7 +131,7 @@ class ProcessAgent(Agent):
 
 
 def found(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the structured result of a call, which its text repeats."""
+    """Return the structured result of a call. The text of the call must repeat it."""
     (content,) = result["content"]
     assert json.loads(content["text"]) == result["structuredContent"]
     assert len(content["text"]) <= 6000
@@ -140,7 +140,7 @@ def found(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def declaring(settings: object) -> dict[str, Any]:
-    """Return the params of `initialize` that declare the settings of an editor."""
+    """Return the params of `initialize` with an editor's settings."""
     return {"capabilities": {"experimental": {"adacoder": {"settings": settings}}}}
 
 
@@ -153,7 +153,7 @@ def _children(pid: int) -> set[int]:
 
 
 def computed(pid: int) -> float:
-    """Return the processor time of a process in seconds; 0 if it has ended."""
+    """Return the processor seconds of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     except OSError:
@@ -162,7 +162,7 @@ def computed(pid: int) -> float:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process runs, and is not only waiting for its parent to notice its end."""
+    """Return True if a process runs. A zombie, which has ended but still has an entry, does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -171,7 +171,7 @@ def is_running(pid: int) -> bool:
 
 @asynccontextmanager
 async def agent(folder: Path, *options: object, **environment: str) -> AsyncIterator[ProcessAgent]:
-    """Start a server in `folder`, and end it afterwards. No process may be left."""
+    """Start a server in `folder`, and end it afterwards. Check that no process stays."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "adacoder", "mcp", *map(str, options)),
         cwd=folder,
@@ -196,9 +196,9 @@ async def agent(folder: Path, *options: object, **environment: str) -> AsyncIter
 
 @asynccontextmanager
 async def inner_agent(folder: Path, **values: object) -> AsyncIterator[Agent]:
-    """Start a server for `folder` in this process, which has imported it, and end it afterwards.
+    """Start a server for `folder` in this process, and end it afterwards. Check that no sandbox stays.
 
-    No sandbox may be left. `values` are values of settings.
+    `values` are values of settings.
     """
     (stdin, typed), (shown, stdout) = (map(os.fdopen, os.pipe(), ("rb", "wb")) for _ in range(2))
     reader, loop = asyncio.StreamReader(_LONGEST), asyncio.get_running_loop()

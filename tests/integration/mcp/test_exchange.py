@@ -1,4 +1,4 @@
-"""`adacoder mcp` speaks both eras of the protocol, and no message ends it."""
+"""`adacoder mcp` speaks both versions of the protocol, and survives every message."""
 
 from __future__ import annotations
 
@@ -161,10 +161,10 @@ async def test_progress_is_reported_to_clients_that_ask_for_it(token: object, re
 
 
 class AskingServer:
-    """A server with a tool whose result is the user's answer."""
+    """A server with a tool that returns the user's answer."""
 
     def __init__(self, **capabilities: object) -> None:
-        """`capabilities` are those that the client names in `initialize`."""
+        """`capabilities` are the client's capabilities in `initialize`."""
         self._sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._exchange = AgentExchange(
             lambda line: self._sent.put_nowait(json.loads(line)), lambda _: TOOLS, self._called
@@ -214,7 +214,7 @@ async def test_only_an_answer_that_the_user_has_accepted_counts(result: object, 
     server.receive(id="another", result={"action": "accept", "content": {"choice": "0"}})
     server.receive(id=asked["id"], result=result)
     assert (await server.next())["result"]["structuredContent"] == {"next": answer}
-    server.receive(id=asked["id"], result=result)  # once more, too late
+    server.receive(id=asked["id"], result=result)  # a second answer, too late
     await server.close()
 
 
@@ -226,7 +226,7 @@ async def test_a_stateless_client_repeats_the_call_with_the_answer(result: objec
     assert asked["resultType"] == "input_required"
     ((key, request),) = asked["inputRequests"].items()
     assert request["method"] == "elicitation/create"
-    server.receive(id=key, result={"action": "accept", "content": {"choice": "0"}})  # not this way
+    server.receive(id=key, result={"action": "accept", "content": {"choice": "0"}})  # not a valid answer
     again = {"_meta": meta, "requestState": asked["requestState"], "inputResponses": {key: result}}
     other = {"path": "b.py", "name": "f"}
     server.call(1, **again, arguments=other)
@@ -260,7 +260,7 @@ async def test_a_client_that_does_not_answer_gets_the_result(monkeypatch: pytest
 
 
 async def test_a_stateless_client_may_answer_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tool is called once more, and need not ask again."""
+    """The tool is called again, and need not ask again."""
     monkeypatch.setattr(exchange, "_ANSWER_SECONDS", 0.01)
     server, meta = AskingServer(), {**MODERN, CAPABILITIES: {"elicitation": {}}}
     server.call(1, _meta=meta)
@@ -299,7 +299,7 @@ async def test_a_call_that_is_cancelled_before_it_starts_frees_its_id() -> None:
     begin = {"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "x"}}
     served.receive(json.dumps([begin, cancel]).encode())
-    await served.close()  # waits until the call has ended
+    await served.close()  # waits for the end of the call
     assert sent == []
     served.receive(json.dumps(begin).encode())
     await is_answered.wait()
@@ -310,7 +310,7 @@ def test_an_agent_that_does_not_read_does_not_keep_the_server(tmp_path: Path) ->
     command = [sys.executable, "-m", "adacoder", "mcp"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd=tmp_path) as server:
         assert server.stdin is not None
-        for number in range(200):  # the answers are longer than what a pipe holds
+        for number in range(200):  # the answers do not fit into a pipe
             server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}).encode() + b"\n")
         server.stdin.close()
         try:

@@ -1,4 +1,4 @@
-"""The client of the official SDK works with `adacoder mcp` in both eras of the protocol."""
+"""The official SDK's client works with `adacoder mcp` in both versions of the protocol."""
 
 from __future__ import annotations
 

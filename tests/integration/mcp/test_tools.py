@@ -1,4 +1,4 @@
-"""The tools of `adacoder mcp`: their verdicts, their edits and their errors."""
+"""The tools of `adacoder mcp`: verdicts, edits and errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_function_is_checked_as_it_is_now(one: Agent, folder: Path) -> N
     (folder / "shapes.py").write_text(SOLVED)
     second = await one.call("check_examples", **PLACE)
     assert (second["verdict"], second["functions"][0]["passed"]) == ("verified", 2)
-    assert processes_in(folder)  # none may be left at the end
+    assert processes_in(folder)  # none may stay at the end
 
 
 async def test_the_verdict_on_a_file_is_the_worst_and_verified_functions_are_only_counted(
@@ -127,7 +127,7 @@ async def test_the_longest_texts_fit_into_a_result(one: Agent, folder: Path) -> 
     lines = f'def f(a):\n    r"""{value}.\n\n    >>> f({value!r})\n    {value}\n    """\n    print(a * 2)\n'
     (deep / "long.py").write_text(lines)
     path = str(deep / "long.py")
-    failed = await one.call("check_examples", path=path)  # the agent checks the length
+    failed = await one.call("check_examples", path=path)  # the agent checks the length of messages
     assert len(failed["functions"][0]["failure"]["got"]) > 400
     assert (await one.call("generate", path=path, name="f"))["brief"]["rules"]
 
@@ -197,7 +197,7 @@ async def test_a_candidate_is_evaluated_again_in_the_text_as_it_is_now(one: Agen
 
 
 async def test_a_candidate_also_runs_with_the_examples_of_head(one: Agent, folder: Path) -> None:
-    """A user may have changed the examples, so the result only tells the difference."""
+    """The user may have changed the examples, so the result only mentions the difference."""
     commit(folder)
     same = await one.call("verify_candidate", **PLACE, code=GOOD)
     assert ("note" in same["functions"][0], "examples_changed" in same["functions"][0]) == (False, False)
@@ -243,7 +243,7 @@ async def test_a_strangers_repository_runs_no_program_of_its_configuration(one: 
     assert (await one.call("behaviour_diff", **PLACE))["verdict"] == "same"
     assert (await one.call("check_examples", **PLACE))["verdict"] == "failed"
     assert not ran.exists()
-    git(folder, "diff", "HEAD")  # the control
+    git(folder, "diff", "HEAD")  # control: git itself runs the program
     assert ran.exists()
 
 
@@ -354,7 +354,7 @@ async def test_nothing_offers_to_run_without_isolation(folder: Path, monkeypatch
     assert [(is_error, result.get("error")) for result, is_error in results] == [
         (True, "no_isolation"),
         (True, "no_isolation"),
-        (False, None),  # there is no earlier version to run
+        (False, None),  # no earlier version can run
         (True, "no_isolation"),
         (True, "no_isolation"),
     ]
@@ -426,7 +426,7 @@ async def test_after_a_long_wait_the_question_comes_with_the_next_call(
 
 
 async def test_the_answer_can_be_carried_out_as_it_says(folder: Path) -> None:
-    """The candidate has the docstring as it was before the answer was added."""
+    """The docstring must be the one from before the answer was added."""
     (folder / "shapes.py").write_text(STUB)
     with StandIn([f"```python\n{SOLVED}```", LUCKY_REPLY]).in_thread() as standin:
         tools = Tools(folder, {"models": MODEL, "host": standin.host, "cross_check": True})
@@ -472,7 +472,7 @@ async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(folder: Pat
         (folder / "shapes.py").write_text(ENDLESS)
         before = {pid: computed(pid) for pid in one.descendants()}
         number = one.begin("tools/call", name="check_examples", arguments=PLACE)
-        # It may run in a process that has waited for it, so only its processor time shows that it runs.
+        # a waiting process may take the call, so only processor time shows a run
         while not (busy := {pid for pid in one.descendants() if computed(pid) - before.get(pid, 0) > 1}):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
         one.notify("notifications/cancelled", requestId=number, reason="enough")
@@ -484,7 +484,7 @@ async def test_a_cancelled_call_leaves_no_process_and_gets_no_answer(folder: Pat
 
 async def test_the_end_of_stdin_ends_calls_as_well(folder: Path) -> None:
     (folder / "shapes.py").write_text(ENDLESS)
-    async with agent(folder) as one:  # checks that no process is left
+    async with agent(folder) as one:  # checks that no process stays
         one.begin("tools/call", name="check_examples", arguments=PLACE)
         while len(one.descendants()) < 2:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -513,7 +513,7 @@ async def test_too_many_calls_are_refused(one: Agent, folder: Path) -> None:
     (folder / "shapes.py").write_text(ENDLESS)
     for _ in range(17):
         one.begin("tools/call", name="check_examples", arguments=PLACE)
-    first = await one.next()  # the others run for two seconds
+    first = await one.next()  # the 17th call is refused at once; the others run for two seconds
     assert first["result"]["structuredContent"]["error"] == "busy"
 
 
@@ -555,7 +555,7 @@ async def test_project_settings_do_not_decide_where_prompts_go(folder: Path) -> 
         (folder / "pyproject.toml").write_text(address)
         async with agent(folder, OLLAMA_HOST="127.0.0.1:1") as one:
             assert (await one.call("generate", **PLACE))["verdict"] == "not_run"
-        async with agent(folder, "--host", standin.host) as one:  # the control
+        async with agent(folder, "--host", standin.host) as one:  # control: an option may name the server
             assert (await one.call("generate", **PLACE))["verdict"] == "verified"
 
 

@@ -1,4 +1,4 @@
-"""Simulated limits and ports that many tests of models share."""
+"""Limits and ports that tests of models change."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adacoder.models import address, served
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that lowers limits of a reply. They have the names of `models/served.py`."""
+    """Return a function that lowers limits of `models/served.py`, given by name."""
 
     def lower(**limits: int) -> None:
         for name, value in limits.items():
@@ -22,5 +22,5 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def ollama_is_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Return a function that changes Ollama's default port, because a real Ollama may listen at its own."""
+    """Return a function that changes Ollama's default port, because a real Ollama may use it."""
     return lambda port: monkeypatch.setattr(address, "_OLLAMA_PORT", port)

@@ -1,4 +1,4 @@
-"""Models by their ids."""
+"""Open models by their ids."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_without_a_name_a_user_who_waits_less_is_heeded() -> None:
 async def test_code_stays_in_the_users_network_unless_it_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     async with StandIn(["def f(): ..."]) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(addresses, "_HOME", ())  # now this machine counts as remote
+            patched.setattr(addresses, "_HOME", ())  # now this machine counts as a remote one
             with pytest.raises(LeavesNetwork):
                 await open_model(None, Settings(host=server.host))
             with pytest.raises(LeavesNetwork) as caught:
@@ -165,7 +165,7 @@ async def test_a_recording_whose_name_means_no_file(tmp_path: Path, name: str) -
 
 
 class Canned(Backend):
-    """A kind of backend that always has the same recording."""
+    """A kind of backend that always opens the same recording."""
 
     async def open_model(self, name: str) -> ChatModel:
         return await backends.open_model(f"replay:{fixture() / RECORDING}", self.settings, self.session, self.on_wait)

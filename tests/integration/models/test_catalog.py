@@ -1,4 +1,4 @@
-"""The installed and loaded models, their abilities, and the choice among them."""
+"""Installed and loaded models, their abilities, and the choice among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GIGABYTE = 10**9
 
 
 def tags(*models: tuple[str, float]) -> Script:
-    """Return an answer of `/api/tags`: names with sizes in GB."""
+    """Return an answer of `/api/tags` with these names and sizes in GB."""
     entries = [{"name": name, "size": int(size * GIGABYTE), "details": {}} for name, size in models]
     return Script(body=json.dumps({"models": entries}))
 
@@ -30,7 +30,7 @@ def processes(*models: dict[str, object]) -> Script:
 
 
 def shown(standin: StandIn) -> list[object]:
-    """Return the models in the requests to a server."""
+    """Return the models that requests to a server have named."""
     return [request.body["model"] for request in standin.seen if request.path == "/api/show"]
 
 

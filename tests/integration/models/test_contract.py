@@ -1,4 +1,4 @@
-"""The contract of every model server: what a request sends and gets, and that nothing continues afterwards."""
+"""Requirements for every model server: the content of requests and answers, and no work after the end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_reply_comes_whole_with_the_servers_counts(kind: ServerKind) -> 
 
 
 async def test_a_request_asks_the_same_way_each_time(kind: ServerKind) -> None:
-    """A changed option may make a server load the model again, and a changed start makes it read everything again."""
+    """A server may load the model again if an option changes, and reads the prompt again if its beginning changes."""
     async with talking(kind, [CODE] * 3, seed=7) as (server, model):
         for last in ("Write it.", "Write it after this plan.", "Plan."):
             await ask(model, (*MESSAGES, Message("user", last)))
@@ -71,7 +71,7 @@ async def test_what_the_server_had_read_before_is_counted_as_cached(kind: Server
         third = await ask(model, (Message("user", f"Otherwise. {shared}"),))
         assert first.tokens.cached == 0
         assert 250 <= second.tokens.cached <= 304
-        assert third.tokens.cached <= 4  # the template before the first word
+        assert third.tokens.cached <= 4  # the tokens of the template before the first word
 
 
 async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was_counted(kind: ServerKind) -> None:
@@ -84,7 +84,7 @@ async def test_the_prompt_of_a_reply_that_is_ended_early_is_measured_by_what_was
         known = await ask(model, prompt("c"), enough=lambda text: "def" in text)
         assert (unknown.tokens.estimated, counted.tokens.estimated, known.tokens.estimated) == (True, False, True)
         assert counted.tokens.prompt == count_tokens(server.requests[1])
-        # This is far from the planned and from the usual number.
+        # the planned number and the usual number would be far off
         assert known.tokens.prompt == pytest.approx(counted.tokens.prompt, rel=0.01)
         assert unknown.tokens.prompt > 1.5 * counted.tokens.prompt
 
@@ -145,7 +145,7 @@ async def test_cancelling_closes_the_connection(kind: ServerKind, script: Script
 
 
 async def test_nothing_stays_open_however_often_it_is_cancelled(kind: ServerKind) -> None:
-    """Closing a connection takes time, and the close can itself be cancelled."""
+    """Closing a connection takes time, and can itself be cancelled."""
     async with talking(kind, [Script(CODE, ending=Ending.STALL)]) as (server, model):
         asking = asyncio.create_task(ask(model))
         await server.until("first byte 1")
@@ -296,7 +296,7 @@ async def test_a_prompt_with_a_lone_surrogate_is_sent_all_the_same(kind: ServerK
 
 
 async def test_thoughts_in_the_text_come_as_they_are(kind: ServerKind) -> None:
-    """If a server does not separate them, the readers of replies do."""
+    """If a server does not separate thoughts from the text, AdaCoder separates them later."""
     text = f"<think>\nHm.\n</think>\n{CODE}"
     async with talking(kind, [text]) as (_, model):
         assert (await ask(model)).text == text
@@ -334,7 +334,7 @@ async def test_a_server_with_too_much_to_do_is_asked_again(kind: ServerKind) -> 
 )
 async def test_a_reply_that_takes_longer_than_the_user_allows(kind: ServerKind, script: Script) -> None:
     async with talking(kind, [CODE, script, CODE], deadlines=Deadlines(whole=0.5)) as (server, model):
-        await model.window()  # its library is imported now
+        await model.window()  # its library is imported here
         await ask(model)
         with pytest.raises(TooSlow) as caught:
             await ask(model, max_tokens=5000)
@@ -364,7 +364,7 @@ async def test_a_prompt_that_certainly_does_not_fit_is_not_sent(kind: ServerKind
 
 
 async def test_a_prompt_of_which_messages_might_be_dropped_is_not_sent(kind: ServerKind) -> None:
-    """A server may leave out some of many messages, and no count shows it."""
+    """A server may silently drop some of many messages, without a change in its counts."""
     chat = (MESSAGES[0], *(Message(role, "word " * 100) for role in ("user", "assistant", "user")))
     async with talking(kind, [CODE], context_tokens=310) as (server, model):
         with pytest.raises(ContextOverflow):

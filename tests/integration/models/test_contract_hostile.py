@@ -1,4 +1,4 @@
-"""Invalid data from servers leads to a clear sentence or the right reply, in little memory. The next request works."""
+"""Invalid data from a server leads to a clear message or the right reply, in little memory. The next request works."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Limit: TypeAlias = Callable[..., None]
 
 @pytest.fixture
 def limit_part(monkeypatch: pytest.MonkeyPatch) -> Limit:
-    """Return a function that limits the bytes of a part."""
+    """Return a function that limits the size of a part in bytes."""
     return lambda most: monkeypatch.setattr("adacoder.models.response_guard._LARGEST_PART", most)
 
 
 def head(kind: ServerKind, *lines: str, status: str = "200 OK") -> bytes:
-    """Return the head of a streamed response."""
+    """Return the beginning of a streamed response."""
     stream = "application/x-ndjson" if kind.prefix == "ollama" else "text/event-stream"
     return "\r\n".join([f"HTTP/1.1 {status}", *(lines or [f"Content-Type: {stream}"]), "", ""]).encode()
 
@@ -48,7 +48,7 @@ def part(kind: ServerKind, text: str, name: str = "content") -> bytes:
 def end(
     kind: ServerKind, prompt: object = 40, completion: object = 3, time: object = None, cached: object = None
 ) -> bytes:
-    """Return the end of a stream, with its counts, and with the duration of everything that has one."""
+    """Return the end of a stream, with counts and all durations."""
     if kind.prefix == "ollama":
         counts = {"prompt_eval_count": prompt, "eval_count": completion}
         times = dict.fromkeys(("total_duration", "load_duration", "prompt_eval_duration", "eval_duration"), time)
@@ -77,7 +77,7 @@ def _whole(kind: ServerKind) -> bytes:
 
 
 def _beside(kind: ServerKind, line: str) -> bytes:
-    """Return the head of a stream with one more line."""
+    """Return the beginning of a stream with one more line."""
     return head(kind).replace(b"\r\n\r\n", f"\r\n{line}\r\n\r\n".encode())
 
 
@@ -110,7 +110,7 @@ async def test_what_is_no_reply(kind: ServerKind, script: Callable[[ServerKind],
 
 
 def message(kind: ServerKind, **said: object) -> bytes:
-    """Return a part of a stream whose message, or delta, has this content."""
+    """Return a part of a stream with this content."""
     if kind.prefix == "ollama":
         told = {
             "message": {"role": "assistant", **said},
@@ -142,7 +142,7 @@ NO_PROGRESS: Mapping[str, Callable[[ServerKind], bytes]] = {
 async def test_parts_without_text_or_thought_are_no_progress(
     kind: ServerKind, empty: Callable[[ServerKind], bytes], *, begins: bool, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They neither reset a timeout nor may they continue without end. Between the parts of a reply they do no harm."""
+    """Parts without text do not reset a timeout, and their number is limited. A reply may contain some of them."""
     monkeypatch.setattr(waiting, "_MOST_EMPTY", 300 if many else 2000)
     nothing, first = empty(kind), [part(kind, "x")] * begins
     deadlines = Deadlines() if many else Deadlines(first=0.7, next=0.5)
@@ -239,7 +239,7 @@ async def test_a_window_that_cannot_be_true(kind: ServerKind, window: object) ->
 
 
 async def test_a_character_that_a_server_cut_in_two(kind: ServerKind) -> None:
-    """Such a string is possible in JavaScript. It contains half a character, which nothing can encode."""
+    """In JavaScript, a string can end in half a character. Python cannot encode it."""
     halves = raw(head(kind), part(kind, "a\ud83d"), part(kind, "\udc0db\ud83d"), end(kind))
     seen: list[str] = []
     async with talking(kind, [halves]) as (_, model):
@@ -334,7 +334,7 @@ async def test_no_more_was_read_before_than_was_read(kind: ServerKind, cached: o
 
 
 ELSEWHERE = "https://192.0.2.1:8000/v1"
-"""An address that belongs to nobody (RFC 5737)."""
+"""An address that nobody uses (RFC 5737)."""
 ENVIRONMENTS = {
     "a proxy of another kind": {"ALL_PROXY": "foo://proxy:1080"},
     "a proxy that no library is there for": {"ALL_PROXY": "socks5://proxy:1080"},
@@ -345,7 +345,7 @@ ENVIRONMENTS = {
 
 @pytest.fixture
 def _every_host_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look up no name."""
+    """Treat every name as one of a private host, without looking it up."""
 
     async def yes(_: object) -> bool:
         return True

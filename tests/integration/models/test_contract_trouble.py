@@ -1,4 +1,4 @@
-"""Failures of a request on any server: the user's sentence, what the server saw, and the next request, which works."""
+"""Failures of requests to any server: the user's message, the events at the server, and a working next request."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Trouble(NamedTuple):
     script: Script
     error: type[ModelError]
     says: str
-    """A part of the sentence. KIND and KEY are replaced by the server's."""
+    """A part of the message. KIND and KEY stand for the server's names."""
     events: list[str]
-    """The events at the stand-in. Servers differ in the `first byte`."""
+    """The stand-in's events. Servers differ in `first byte`."""
 
 
 TROUBLE = {
@@ -165,7 +165,7 @@ async def test_trouble_is_told_in_a_sentence(kind: ServerKind, trouble: Trouble)
 
 
 async def test_trouble_in_the_middle_leaves_no_connection_behind(kind: ServerKind) -> None:
-    """Not even until the model is closed, beside one connection for each reusable client."""
+    """After a failure, no connection stays open, even before the model is closed. A client may keep one for reuse."""
     broken = [Script("def f", ending=ending) for ending in (Ending.EOF, Ending.ERROR, Ending.BREAK, Ending.RESET)]
     async with talking(kind, [*broken * 3, CODE]) as (server, model):
         for _ in broken * 3:
@@ -183,7 +183,7 @@ SILENCE = {
 
 @pytest.mark.parametrize(("script", "seconds", "events"), SILENCE.values(), ids=SILENCE.keys())
 async def test_silence(kind: ServerKind, script: Script, seconds: float, events: list[str]) -> None:
-    # The patient model is asked first, so that the impatient one does not wait for an import or a first connection.
+    # Ask the patient model first, so that the impatient one need not wait for an import or a connection.
     async with talking(kind, [CODE, script, CODE]) as (server, patient):
         await ask(patient)
         first = 0.4 if events[1] == "disconnected" else 10.0

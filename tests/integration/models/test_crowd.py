@@ -1,4 +1,4 @@
-"""Fifty requests to one model at once run in order. Each can be given up, none is lost, and a wait costs nothing."""
+"""Fifty simultaneous requests to one model run in order. Each can be cancelled, and waiting costs nothing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CROWD = 50
 GIVEN_UP_WAITING = range(5, CROWD, 7)
 GIVEN_UP_SPEAKING = 17
 BYTES_A_WAIT = 20_000
-"""Largest memory of a waiting request in bytes. It needs about a fifth of this."""
+"""Maximum memory of a waiting request in bytes. The real size is about a fifth."""
 
 
 def answer(body: Body) -> Script:
-    """Return the reply to `Task 3.`: `Reply 3.`. One task gets a reply without end."""
+    """Return the reply to `Task 3.`: `Reply 3.`. One task gets an endless reply."""
     messages = body["messages"]
     assert isinstance(messages, list)
     number = str(messages[0]["content"]).removeprefix("Task ").removesuffix(".")
@@ -37,7 +37,7 @@ async def settle() -> None:
 
 
 class Crowd:
-    """Requests that share a model, as a service makes them."""
+    """Requests that share a model, as in a service."""
 
     def __init__(self, host: str, kind: ServerKind) -> None:
         self._host = host
@@ -46,10 +46,10 @@ class Crowd:
         self._calibration = Calibration()
         self.heard: dict[int, list[str]] = {number: [] for number in range(CROWD)}
         self.speaks = asyncio.Event()
-        """Set when the reply has started to the request that will be given up."""
+        """Event that is set when the reply to the request begins that will be cancelled."""
 
     async def request(self, number: int) -> Reply:
-        """Make one request, from its place in the queue to its reply."""
+        """Make one request, from waiting in line to its reply."""
         told = self.heard[number].append
         model = model_at(self._host, kind=self._kind, calibration=self._calibration)
         async with self._leases.lease(model.lease_key, told):
@@ -70,7 +70,7 @@ class Crowd:
 async def test_fifty_requests_to_one_model(kind: ServerKind) -> None:
     async with kind.stand_in(answer) as server:
         crowd = Crowd(server.host, kind)
-        async with server._slot:  # the server works for somebody else
+        async with server._slot:  # the server is busy with another request
             tasks = [asyncio.create_task(crowd.request(0))]
             await server.until("request 1")
             at_work = server.connections

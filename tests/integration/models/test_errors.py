@@ -1,4 +1,4 @@
-"""Messages to users when Ollama, or the model, is not available."""
+"""Messages to the user if Ollama or a model is not available."""
 
 from __future__ import annotations
 

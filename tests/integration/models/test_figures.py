@@ -1,4 +1,4 @@
-"""Durations of a reply that was ended early, which Ollama does not report."""
+"""Estimated durations of replies that were ended early. Ollama reports none for these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Behaviour of Ollama that other servers do not share: the requests to it, and its answers."""
+"""Requests to Ollama, and behaviour that only Ollama has."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OLD = KINDS["ollama 0.24"]
 
 
 def having(*models: Model) -> dict[str, object]:
-    """Return arguments for a stand-in that has these models besides the usual one."""
+    """Return arguments for a stand-in that has these models and the usual one."""
     return {"models": (Model(CODER), *models)}
 
 
@@ -74,7 +74,7 @@ async def test_only_the_named_server_is_asked_and_only_for_what_is_needed() -> N
 
 @every_ollama
 async def test_another_window_makes_the_server_load_the_model_anew(kind: ServerKind) -> None:
-    """So a request never asks for another window."""
+    """Loading takes long, so AdaCoder asks for the same window in all requests."""
     async with talking(kind, [CODE] * 4) as (server, model):
         await ask(model)
         same = model_at(server.host, kind=kind)
@@ -182,7 +182,7 @@ async def test_where_the_time_went(kind: ServerKind) -> None:
 
 @every_ollama
 async def test_where_the_model_is_set_up_to_stop_it_still_does(kind: ServerKind) -> None:
-    """A request with such texts replaces the model's own."""
+    """Stop texts in a request replace the model's own, so a request repeats them."""
     set_up = {"models": (Model(CODER, stop=("<|im_end|>", '"quoted"')),)}
     text = f"{CODE}<|im_end|>\nuser: "
     async with talking(kind, [text] * 3, stand_in=set_up) as (server, model):
@@ -247,7 +247,7 @@ async def test_thoughts_that_use_up_all_tokens_are_no_reply(kind: ServerKind) ->
 
 @every_ollama
 async def test_thoughts_are_no_part_of_the_reply(kind: ServerKind) -> None:
-    """The server thinks although it did not say that it can."""
+    """The server has not reported that the model can think."""
 
     class Thoughtful(StandIn):
         def _reply(self, script: Script, model: Model, *rest: Any) -> Any:
@@ -438,7 +438,7 @@ async def test_a_proxy_stands_between_this_machine_and_others(monkeypatch: pytes
         assert (await ask(model)).text == CODE
         await model.close()
         assert {request.headers["host"] for request in proxy.seen} == {"models.test:11434"}
-        # The key does not cross a network that anyone can read either.
+        # a key is not sent over a network that others can read, either
         assert not any("authorization" in request.headers for request in proxy.seen)
         await proxy.until_idle()
 
@@ -463,7 +463,7 @@ async def test_the_key_goes_only_to_a_host_that_was_named(
 
 @every_ollama
 async def test_lines_end_where_json_says(kind: ServerKind) -> None:
-    """Ollama sends U+0085 unescaped, and the library would end a line there."""
+    """Ollama sends U+0085 unescaped. The library would end a line there."""
     text = "a\x85b"
     async with talking(kind, [text]) as (server, model):
         assert (await ask(model)).text == text
@@ -537,7 +537,7 @@ asyncio.run(main())
     ids=str,
 )
 def test_what_the_package_does_not_understand_of_the_environment_does_no_harm(environment: dict[str, str]) -> None:
-    """The library makes a client when it is imported, in any environment."""
+    """Importing the library creates a client, and must not fail in any environment."""
     with StandIn([CODE]).in_thread() as server:
         run = subprocess.run(
             [sys.executable, "-c", FRESH, server.host], env=environment, capture_output=True, text=True, check=False

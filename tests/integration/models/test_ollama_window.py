@@ -1,4 +1,4 @@
-"""Prompts that do not fit into the window, as each family of Ollama treats them."""
+"""Prompts that do not fit into the window, as the versions of Ollama handle them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ async def test_a_prompt_that_was_cut_silently(kind: ServerKind, stop_early: bool
             f"The prompt does not fit into the context window of '{CODER}': raise --context-tokens,"
             " or choose a model with a larger window."
         )
-        assert fate(server, 2) == STREAMED  # only a completely read reply tells
+        assert fate(server, 2) == STREAMED  # the server shows the cut only at the end of a reply
         assert (await ask(model, words(500))).text == CODE
 
 
 async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: ServerKind) -> None:
-    """From 0.30 on, Ollama asks its engine, which refuses. Ollama's answer contains the engine's JSON as text."""
+    """From Ollama 0.30 on, the engine refuses the prompt. Ollama's error contains the engine's JSON as text."""
     jinja = {"models": (Model(CODER, jinja=True),)}
     async with talking(kind, [CODE] * 3, stand_in=jinja, context_tokens=1024) as (server, model):
         with pytest.raises(ContextOverflow):
@@ -53,7 +53,7 @@ async def test_a_prompt_that_a_model_with_its_own_template_does_not_get(kind: Se
 
 
 async def test_what_a_calibration_learned_of_cut_prompts(kind: ServerKind) -> None:
-    """Cut prompts teach it nothing, because they would make the next cut look usual."""
+    """A calibration learns nothing from cut prompts. Otherwise it would expect the next cut."""
     calibration = Calibration()
     async with talking(kind, [CODE] * 3, context_tokens=1024, calibration=calibration) as (_, model):
         await ask(model, words(900))
@@ -81,7 +81,7 @@ async def test_a_server_that_has_a_smaller_window_than_it_was_asked_for(kind: Se
 
 
 async def test_a_server_that_has_a_larger_window_than_it_was_asked_for(kind: ServerKind) -> None:
-    """The server saw the whole prompt, which took more tokens than estimated."""
+    """The server saw the whole prompt, which had more tokens than estimated."""
     larger = {"window": 32768}
     counted = Script(CODE, prompt_tokens=1500)
     async with talking(kind, [counted, CODE], stand_in=larger, context_tokens=1024) as (_, model):
@@ -108,7 +108,7 @@ async def test_a_model_that_cannot_go_on_beyond_the_window_ends_there(kind: Serv
 
 
 async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: ServerKind) -> None:
-    """The last token is not read again, so it need not fit in."""
+    """The model does not read its own last token again, so this token need not fit into the window."""
     exact, one_too_many = (Script(("a b " * 61)[: 2 * count], token=2) for count in (121, 122))
     async with talking(kind, [exact, one_too_many], context_tokens=1024) as (_, model):
         reply = await ask(model, words(900))
@@ -118,9 +118,9 @@ async def test_a_reply_that_fills_what_is_left_of_the_window_is_a_reply(kind: Se
 
 
 async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -> None:
-    """If a model is known to count far below the estimate, a low count is no sign of a cut prompt."""
+    """If a model is known to count far fewer tokens than estimated, a low count does not mean a cut prompt."""
     calibration = Calibration()
-    # 3000 tokens as estimated, 1030 as counted: by the count alone, half of a window of 2048.
+    # 3000 tokens as estimated, 1030 as counted: without the calibration, this looks like half of a window of 2048
     wordy = (Message("user", "internationalisation " * 600),)
     few = Script(CODE, prompt_tokens=1030)
     usual = Script(CODE, prompt_tokens=1060)
@@ -135,7 +135,7 @@ async def test_two_requests_with_one_calibration_judge_alike(kind: ServerKind) -
 
 
 async def test_the_prompts_of_one_request_have_their_beginning_in_common(kind: ServerKind) -> None:
-    """The slot still holds the last prompt without its last message, which need not be read again."""
+    """The slot still has the last prompt except its last message."""
     shared = (*MESSAGES, Message("user", "context " * 200))
     async with talking(kind, [CODE] * 3) as (server, model):
         times = [(await ask(model, (*shared, Message("user", f"{'plan ' * 20}{number}")))).time for number in range(3)]

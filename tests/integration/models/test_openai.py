@@ -1,6 +1,6 @@
-"""OpenAI-compatible servers over real HTTP: the engines' own messages, and the requests to them.
+"""OpenAI-compatible servers over real HTTP: requests, and the engines' own messages.
 
-`test_contract*.py` test what they share with all other model servers.
+`test_contract*.py` have the tests that all model servers share.
 """
 
 from __future__ import annotations
@@ -54,12 +54,9 @@ def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def opened(url: str | None, *, allow_cloud: bool = False) -> ChatModel:
-    """Open a model as a request does."""
+    """Open a model."""
     settings = Settings(base_url=url, allow_cloud=allow_cloud)
     return await open_model(f"openai:{CODER}", settings, Session(), lambda _: None)
-
-
-# Requests.
 
 
 async def test_what_is_asked_for() -> None:
@@ -147,13 +144,10 @@ async def test_no_proxy_stands_between_this_machine_and_itself(monkeypatch: pyte
         assert proxy.seen[0].headers["host"] == "10.1.2.3:8000"
 
 
-# Where the code may go.
-
-
 async def test_a_public_address_is_not_asked_for_anything(monkeypatch: pytest.MonkeyPatch) -> None:
     async with StandIn([CODE]) as server:
         with monkeypatch.context() as patched:
-            patched.setattr(address, "_HOME", ())  # now this machine counts as remote
+            patched.setattr(address, "_HOME", ())  # now this machine counts as a remote one
             with pytest.raises(LeavesNetwork) as caught:
                 await opened(server.host)
             assert server.seen == []
@@ -182,7 +176,7 @@ async def test_a_name_without_meaning(name: str, resolve_by: ResolveBy) -> None:
     async def resolve(host: str, port: int, **hints: int) -> object:
         if host == "nothing":
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        # the system never gets such names, because nothing can encode them
+        # such a name cannot be encoded, so it is never looked up
         return await ask_system(host, port, **hints)
 
     resolve_by(resolve)
@@ -270,9 +264,6 @@ def test_nothing_else_is_contacted_and_nothing_is_imported_before_it_is_needed()
         assert {tuple(contact) for contact in contacts} == {("127.0.0.1", server.port)}
         assert before == []
         assert after == ["httpx"]
-
-
-# The engines' data on their models.
 
 
 @pytest.mark.parametrize(
@@ -381,9 +372,6 @@ async def test_certificates_that_do_not_convince_are_told() -> None:
         raise httpx.ConnectError("All connection attempts failed")
 
 
-# Thinking.
-
-
 @pytest.mark.parametrize("engine", Engine)
 async def test_a_model_that_can_think_is_told_not_to(engine: Engine) -> None:
     async with chatting([Script(CODE, thinking="Hm.")], THINKER.name, engine=engine) as (server, model):
@@ -431,10 +419,7 @@ async def test_a_model_that_cannot_leave_it_is_told_to_think_less() -> None:
         asked = server.requests[0]
         assert asked["reasoning_effort"] == "low"
         assert asked["chat_template_kwargs"] == {"reasoning_effort": "low"}
-        assert asked["max_tokens"] > 512  # thoughts need further tokens
-
-
-# The ends of replies, and the reported counts.
+        assert asked["max_tokens"] > 512  # thoughts need more tokens
 
 
 async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() -> None:
@@ -451,7 +436,7 @@ async def test_llama_cpp_tells_what_it_had_read_before_and_how_long_it_took() ->
 
 
 def ended_after(count: int) -> Callable[[str], bool]:
-    """Return a function that accepts a reply once it has this many lines."""
+    """Return a function that accepts a reply with this many lines."""
     return lambda text: text.count("\n") >= count
 
 
@@ -497,7 +482,7 @@ async def test_only_llama_cpp_is_asked_to_count_on_the_way(engine: Engine) -> No
 
 
 async def test_a_prompt_that_may_be_too_long_is_ended_early_where_its_counts_are_there() -> None:
-    """Most models count far fewer tokens of CJK texts than they may."""
+    """For CJK texts, most models count far fewer tokens than AdaCoder's upper limit."""
     chinese = (Message("user", "計算" * 40),)
     for engine, ended in ((Engine.LLAMA_CPP, Ended.STOPPED_EARLY), (Engine.VLLM, Ended.STOP)):
         async with chatting([Script(CODE * 3, token=len(CODE))], engine=engine, models=(Model(CODER, 200),)) as (

@@ -1,4 +1,4 @@
-"""Error messages of OpenAI-compatible engines, each in its own words."""
+"""Error messages of OpenAI-compatible engines, each in its own wording."""
 
 from __future__ import annotations
 

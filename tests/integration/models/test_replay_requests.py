@@ -1,4 +1,4 @@
-"""Whole requests are recorded and replayed with the real evaluator: to the same bytes, and on another machine."""
+"""Recorded requests can be replayed with the real evaluator: with the same bytes, and on another machine."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def request(
     text: str = PLACES,
     fixes: bool = False,
 ) -> Outcome:
-    """Make one request of a new service, in a new workspace."""
+    """Make a request with a new service in a new workspace."""
     module = folder / "pkg" / "places.py"
     module.parent.mkdir(parents=True, exist_ok=True)
     module.write_text(text, encoding="utf-8")
@@ -105,7 +105,7 @@ async def test_the_same_request_is_recorded_and_replayed_to_the_same_bytes(tmp_p
     assert outcome.status is replayed.status is Status.VERIFIED
     assert outcome.rounds == replayed.rounds == 3
     texts = [[ask.text for ask in model.asked] for model in models]
-    assert texts[0] != texts[1]  # otherwise nothing would have to be redacted
+    assert texts[0] != texts[1]  # otherwise there would be nothing to redact
     assert first.read_bytes() == second.read_bytes() == again.read_bytes()
 
 
@@ -159,7 +159,7 @@ async def test_nothing_of_home_server_and_key_is_left(tmp_path: Path, monkeypatc
     outcome = await request(workspace, recording(path), {"a": model}, text=text)
     assert outcome.status is Status.FAILED
     told = "\n".join(ask.text for ask in model.asked)
-    assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # it was there to be found
+    assert all(word in told for word in (str(workspace), f"{home}/x", "hyrule", "triforce"))  # control
     content = path.read_text(encoding="utf-8")
     assert "zelda" not in content
     assert "hyrule" not in content
@@ -251,4 +251,4 @@ async def test_without_record_nothing_is_stored_anywhere(
     assert outcome.status is Status.VERIFIED
     assert everything_in(tmp_path) == before
     await request(home / "shop", recording(cwd / "talk"), {"a": telling(ROUNDS)})
-    assert everything_in(tmp_path) == before | {cwd / "talk"}  # it is seen
+    assert everything_in(tmp_path) == before | {cwd / "talk"}  # control: it is found

@@ -1,4 +1,4 @@
-"""The behaviour of the stand-in that tests of other processes rely on."""
+"""Behaviour of the stand-in that other tests rely on."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ REFUSED = "exceeds the available context size (64 tokens)"
 @pytest.mark.parametrize(
     ("version", "messages", "asks", "status", "says"),
     [
-        # What fits is read whole: the system message, 24 of the assistant and 14 of the user.
+        # The part that fits is read: the system message, 24 tokens of the assistant and 14 of the user.
         ("0.24.0", MANY[:1] + MANY[2:], {}, 200, '"prompt_eval_count":43'),
         ("0.24.0", MANY, {}, 200, '"prompt_eval_count":43'),
         ("0.33.0", MANY, {}, 200, '"prompt_eval_count":43'),
@@ -243,7 +243,7 @@ async def test_when_a_model_goes_is_set_as_its_last_request_goes() -> None:
 
         first = asyncio.create_task(ask(models[0]))
         await standin.until("first byte 1")
-        assert await until() != await until()  # it was never idle
+        assert await until() != await until()  # the model was never idle
         await first
         await standin.until_idle()
         idle = await until()
@@ -281,7 +281,7 @@ async def test_unloading_ends_no_reply_and_takes_nothing_from_who_waits() -> Non
 @pytest.mark.parametrize("wedges", [True, False])
 async def test_an_abandoned_stream_may_hold_the_slot_until_the_model_is_unloaded(*, wedges: bool) -> None:
     replies = Script("x = 1\n" * 20, token=6, pause=0.02)
-    patient = Deadlines(first=3.0)  # the limit is too short for us to look for the cause of the delay
+    patient = Deadlines(first=3.0)  # too short a limit for AdaCoder to look for the cause of the delay
     async with StandIn(lambda _: replies, wedges=lambda: wedges) as standin:
         server, model = OllamaServer(standin.host), model_at(standin.host, deadlines=patient)
         assert (await ask(model, enough=lambda _: True)).ended is Ended.STOPPED_EARLY

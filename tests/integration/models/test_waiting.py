@@ -1,4 +1,4 @@
-"""AdaCoder's reaction to a loaded but silent model: wedged by an abandoned stream, busy, or slow."""
+"""A loaded model that stays silent: blocked by an abandoned stream, busy, or slow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.standins.ollama import StandIn
 from support.standins.server import Body, Ending, Script
 
 QUICK = Deadlines(first=30.0, loaded=0.3, sign=0.1)
-"""Deadlines of a user who soon learns why a model is silent."""
+"""Short deadlines, after which the user learns why the model is silent."""
 LONG = Script("".join(f"x{number} = 1\n" for number in range(50)), token=7, pause=0.01)
 SILENT = Script(load=3600)
 BUSY = "others use the model"
@@ -33,7 +33,7 @@ CANCELLED = "a prompt that was cancelled may still be read"
 
 
 class Known(Calibration):
-    """A calibration that knows a server's speed, `seconds_a_token`."""
+    """A calibration with a known speed of the server, `seconds_a_token`."""
 
     def __init__(self, seconds_a_token: float) -> None:
         super().__init__()
@@ -45,13 +45,13 @@ class Known(Calibration):
 
 
 def unloads(server: StandIn) -> int:
-    """Return how many requests to unload the model arrived."""
+    """Return the number of requests to unload a model."""
     return sum(body["messages"] == [] and body["keep_alive"] == 0 for body in server.requests)
 
 
 @dataclass
 class Window:
-    """A model of a server in another window or program, and the messages about its waits."""
+    """A model as a window of an editor or another program uses it, and its messages about waits."""
 
     model: ServedModel
     told: list[str] = field(default_factory=list)
@@ -64,13 +64,13 @@ class Window:
         return any(words in text for text in self.told)
 
     async def give_up(self, messages: tuple[Message, ...] = MESSAGES) -> Reply:
-        """Ask for a reply, and end it after its first part."""
+        """Ask for a reply, and close the stream after its first part."""
         return await ask(self.model, messages, enough=lambda _: True)
 
 
 @asynccontextmanager
 async def windows(server: StandIn, count: int, kind: ServerKind, **opened: Any) -> AsyncIterator[list[Window]]:
-    """Open `count` windows that use one server. No connection stays open at the end."""
+    """Open `count` windows that share a server. Check that no connection stays open."""
     made: list[Window] = []
     for _ in range(count):
         told: list[str] = []
@@ -85,7 +85,7 @@ async def windows(server: StandIn, count: int, kind: ServerKind, **opened: Any) 
 
 
 def once() -> Callable[[], bool]:
-    """The first abandoned stream wedges the model, and no other does."""
+    """Only the first abandoned stream blocks the model."""
     answers = iter([True])
     return lambda: next(answers, False)
 
@@ -154,9 +154,9 @@ async def test_a_model_is_not_unloaded_while_another_program_reads_its_reply(kin
 
 @every_ollama
 async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind: ServerKind) -> None:
-    """Its end shows that nobody else uses the model, while our prompt is being read.
+    """The end of another program's reply shows that the slot is free, although our prompt is still being read.
 
-    This looks like a wedge, but happens only once.
+    This looks like a blocked model, but happens only once.
     """
     before, ours = Script("word " * 4, token=5, pause=0.08), Script(CODE, reading=0.25)
 
@@ -175,7 +175,7 @@ async def test_a_reply_that_another_program_had_just_before_proves_nothing(kind:
 @every_ollama
 @pytest.mark.parametrize("seconds_a_token", [0.02, 0.0001])
 async def test_a_slow_machine_has_the_time_that_it_takes_to_read(kind: ServerKind, seconds_a_token: float) -> None:
-    """The known speed of the server gives the duration. If it leaves no doubt, a silent model is wedged."""
+    """With a known speed, AdaCoder knows how long reading takes, and can tell a slow model from a blocked one."""
     calibration = Known(seconds_a_token)
     is_slow = seconds_a_token > 0.01
     silent = Script(CODE, reading=2.0) if is_slow else SILENT
@@ -312,7 +312,7 @@ async def refused(error: type[Exception], window: Window) -> None:
 async def test_however_a_stream_was_closed_the_next_request_is_answered_soon(
     kind: ServerKind, script: Script, close: Callable[[Window], Awaitable[None]], limit: Callable[..., None]
 ) -> None:
-    """Every closed stream wedges a model of 7 billion parameters. Its speed is not known yet."""
+    """Every closed stream blocks a model of 7 billion parameters, whose speed is not known yet."""
     limit(longest_writing=3, most_characters=4000)
     scripts = iter([script])
     deadlines = Deadlines(loaded=0.3, next=0.6, sign=0.1)

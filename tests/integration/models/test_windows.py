@@ -1,4 +1,4 @@
-"""Where AdaCoder looks for Ollama under WSL, according to Linux files. This was not tried on Windows."""
+"""Where AdaCoder looks for Ollama under WSL, according to Linux's files. This was not tried on Windows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WINDOWS, ROUTER = "011014AC", "0101A8C0"
 
 @pytest.fixture
 def wsl(tmp_path: Path, ollama_is_at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Simulate WSL with a network of its own, in which nothing listens."""
+    """Simulate WSL with its own network, in which nothing listens."""
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
     for name in ("kernel", "routes", "mirrored"):
         monkeypatch.setattr(windows, f"_{name.upper()}", tmp_path / name)
     (tmp_path / "kernel").write_text("5.15.167.4-microsoft-standard-WSL2\n")
     (tmp_path / "routes").write_text(ROUTES.format(gateway=WINDOWS))
-    with socket.socket() as taken:  # bound, and not listening
+    with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         ollama_is_at(taken.getsockname()[1])
         yield tmp_path

@@ -1,4 +1,4 @@
-"""The sandbox judges examples as `doctest` does, and reports what failed."""
+"""The sandbox judges examples as `doctest` does, and reports the first failure."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ for name in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def by_doctest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bool]]:
-    """Return which examples of each module match when `doctest` itself runs them."""
+    """Return which examples of each module pass in `doctest`."""
     folder = tmp_path_factory.mktemp("parity")
     names = {case: case.replace(" ", "_").replace(",", "") for case in PARITY}
     for case, text in PARITY.items():

@@ -1,4 +1,4 @@
-"""The kernel's counts of a process: its waits for a processor."""
+"""The kernel's counters for the time that a process waits for a processor."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_longest_waits_of_two_threads_count_even_when_the_threads_have_ended
 
 @contextmanager
 def _crowd() -> Iterator[int]:
-    """A process whose threads waited for each other. It is stopped, so its counts stay the same."""
+    """Start a process whose threads have waited for each other, and stop it, so that its counters do not change."""
     with subprocess.Popen([sys.executable, "-c", CROWD]) as crowd:
         try:
             while len(_waits(crowd.pid)) < 30 or sorted(_waits(crowd.pid))[2] < 0.1:

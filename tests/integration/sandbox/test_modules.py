@@ -1,4 +1,4 @@
-"""A candidate is imported as part of the user's project, under the user's interpreter."""
+"""A candidate is imported as part of the user's project, by the user's interpreter."""
 
 from __future__ import annotations
 
@@ -107,9 +107,6 @@ async def test_other_line_endings_and_a_byte_order_mark(ending: str, ws: Workspa
     assert (verdict.failure.kind, verdict.failure.line) == (FailureKind.EXCEPTION, 6)
 
 
-# --- syntax errors ---------------------------------------------------------------------------
-
-
 async def test_a_syntax_error_of_the_candidate(ws: Workspace) -> None:
     verdict = await ws.evaluate("A = 1\n" + STUB + "    y = \n    return y\n")
     assert verdict.failure is not None
@@ -178,12 +175,12 @@ async def test_texts_that_no_compiler_takes(text: str, ws: Workspace) -> None:
     assert (await ws.evaluate(text)).passed
 
 
-# --- interpreters ----------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a workspace with a virtual environment that has one installed package, and another through a `.pth` file."""
+    """Make a workspace with a virtual environment.
+
+    It has an installed package, and another one through a `.pth` file.
+    """
     folder = tmp_path_factory.mktemp("project")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
     (packages,) = (folder / ".venv/lib").glob("python3*/site-packages")

@@ -1,4 +1,4 @@
-"""Nothing of the user's interpreter runs before the proof of isolation is complete."""
+"""The user's interpreter does not start before isolation is proved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture
 def mark(tmp_path: Path) -> Path:
-    """Return the marks that the project's interpreter leaves when it starts without confinement."""
+    """Return the files that the project's interpreter leaves behind if it starts unconfined."""
     packages = layouts.environment(tmp_path / "ws/.venv")
     mark = tmp_path / "everything/mark"
     mark.parent.mkdir()
@@ -39,7 +39,7 @@ def mark(tmp_path: Path) -> Path:
 
 
 class Noted(TemplatePool):
-    """A pool that notes for which recipes a template was begun."""
+    """A pool that records for which environments it has started a template."""
 
     begun: tuple[Recipe, ...] = ()
 
@@ -92,7 +92,7 @@ async def test_whoever_gives_up_meanwhile_leaves_nothing(tmp_path: Path, mark: P
 @pytest.mark.isolation(Level.LSM)
 @pytest.mark.parametrize("breaks", [True, False])
 async def test_what_turns_out_not_to_confine_has_started_nothing(tmp_path: Path, mark: Path, breaks: bool) -> None:
-    """The probe notices a bubblewrap that permits everything, although an evaluation already waits for it."""
+    """The probe detects a bubblewrap that permits everything. An evaluation that already waits must not run."""
     scratch, bwrap = tmp_path / "scratch", tmp_path / "bwrap"
     scratch.mkdir()
     visible = [mark.parent, tmp_path / "ws", *tools()]
@@ -125,6 +125,6 @@ async def test_nothing_is_left_of_a_template_whose_end_is_cancelled(
     ending.cancel()
     with suppress(asyncio.CancelledError):
         await ending
-    if ticks:  # otherwise it has not started
+    if ticks:  # otherwise the interpreter has not started
         assert not has_left(temporary, pid)
     await template.end()

@@ -1,4 +1,4 @@
-"""Templates are warm for the next evaluation, are never outdated, and leave no trace."""
+"""Templates are ready for the next evaluation, never outdated, and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.isolation
 GOOD = 'def f(x):\n    """\n    >>> f(1)\n    2\n    """\n    return x + 1\n'
 SLOW = GOOD.replace("return", "import time; time.sleep(60); return")
 THREADED = SLOW.replace("import", "import threading; threading.Timer(60, int).start(); import")
-"""A candidate that shows by a second thread that it runs."""
+"""A candidate that starts a second thread, so that a test can see that it runs."""
 ONE = GOOD.replace("+ 1", "+ ONE")
 PYTHON = Path(sys.executable).resolve()
 
@@ -42,13 +42,13 @@ def descriptors() -> set[str]:
 
 
 def evaluations_in(folder: Path) -> list[int]:
-    """Return the processes that were forked for an evaluation, and templates whose parents are also templates."""
+    """Return the processes that were forked for an evaluation. Nested templates are among them."""
     inside = {pid for pid in processes_in(folder) if is_inside(pid)}
     return [pid for pid in sorted(inside) if is_child_of(pid, inside)]
 
 
 def running_in(folder: Path) -> list[int]:
-    """Return the processes whose candidate has started a thread."""
+    """Return the processes whose candidate runs."""
     return [pid for pid in evaluations_in(folder) if threads_of(pid) > 1]
 
 
@@ -58,7 +58,7 @@ def templates_in(folder: Path) -> set[int]:
 
 
 def is_inside(pid: int) -> bool:
-    """Return whether a process has left the launcher."""
+    """Return True if a process runs in the sandbox, after the launcher."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -74,12 +74,12 @@ def is_child_of(pid: int, parents: set[int]) -> bool:
 
 
 WHERE = "import os\nMARK = os.urandom(8).hex()\n"
-"""A module's text that distinguishes one import of it from another."""
+"""Text of a module that shows by which import it was loaded."""
 READER = "with open({!r}) as file:\n    DATA = file.read()\n"
 
 
 def told(name: str, attribute: str) -> str:
-    """Return a function whose example fails and so shows the value of a module's attribute."""
+    """Return a function whose example fails, so that the failure shows the value of a module's attribute."""
     return f'import {name}\n\ndef f(x):\n    """\n    >>> f(1)\n    \'\'\n    """\n    return str({name}.{attribute})\n'
 
 
@@ -90,28 +90,25 @@ async def got(ws: Workspace, text: str, *, file: str = "mod.py") -> str:
     return str(verdict.failure.got).strip().strip("'")
 
 
-# --- warmth ----------------------------------------------------------------------------------
-
-
 PACKAGES = f".venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 
 
 @pytest.fixture
 def upkeep() -> Upkeep:
-    """Return the upkeep of the templates of `ws` and `venv`. Tests may choose another one."""
+    """Return how the pool of `ws` and `venv` keeps templates. Tests may replace it."""
     return Upkeep(PROCESSORS)
 
 
 @pytest.fixture
 async def ws(tmp_path: Path, upkeep: Upkeep) -> AsyncIterator[Workspace]:
-    """Open a workspace with an evaluator of its own."""
+    """Open a workspace with its own evaluator."""
     async with workspace(tmp_path, templates=TemplatePool(PROCESSORS, upkeep)) as opened:
         yield opened
 
 
 @pytest.fixture
 def venv(ws: Workspace) -> Workspace:
-    """A workspace with a virtual environment of its own. `installed` tells the process that imported it."""
+    """A workspace with its own virtual environment. Its package `installed` shows which process imported it."""
     ws.write({".venv/pyvenv.cfg": f"home = {PYTHON.parent}\n", f"{PACKAGES}/installed.py": WHERE})
     (ws.folder / ".venv/bin").mkdir()
     (ws.folder / ".venv/bin/python").symlink_to(PYTHON)
@@ -119,7 +116,7 @@ def venv(ws: Workspace) -> Workspace:
 
 
 async def warm(ws: Workspace, text: str) -> None:
-    """Evaluate `text` until a template has already imported its modules."""
+    """Evaluate `text` until a template has imported its modules."""
     async with asyncio.timeout(30):
         while await got(ws, text) != await got(ws, text):  # noqa: ASYNC110  # each round evaluates
             await asyncio.sleep(0.05)
@@ -246,7 +243,7 @@ async def test_an_installed_package_that_changes_while_it_is_imported_is_importe
 
     monkeypatch.setattr(process.TemplateProcess, "settle", settled)
     venv.write({f"{PACKAGES}/installed.py": "ONE = 1\n"})
-    await venv.evaluate(text)  # it may come before the change, or after it
+    await venv.evaluate(text)  # this may happen before the change or after it
     async with asyncio.timeout(30):
         await changed.wait()
     for _ in range(2):
@@ -285,7 +282,7 @@ async def test_an_import_that_breaks_a_template_is_left_to_the_evaluations(how: 
 
 
 async def test_a_package_that_needs_a_writable_home_folder_can_be_imported(venv: Workspace) -> None:
-    """It fails in the template, after its modules. Python then forgets the package, but not the modules."""
+    """The import fails in the template. Python then forgets the package, but not its modules."""
     package = "import os, p.one\nos.makedirs(os.path.expanduser('~/.cache/p'))\nNAME = p.two.__name__\n"
     modules = {"__init__": package, "one": "import p.two\n", "two": ""}
     venv.write({f"{PACKAGES}/p/{name}.py": text for name, text in modules.items()})
@@ -343,9 +340,6 @@ async def test_a_template_that_grew_is_made_anew(ws: Workspace) -> None:
         while templates_in(ws.folder) & before:
             assert (await ws.evaluate(GOOD)).passed
     await until(lambda: bool(templates_in(ws.folder)))
-
-
-# --- the end of things -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("best", [*LEVELS, NONE])
@@ -411,14 +405,14 @@ async def test_no_more_run_at_a_time_than_there_are_processors(ws: Workspace) ->
         task.cancel()
     await asyncio.wait(tasks)
     assert 1 <= most_run <= PROCESSORS
-    assert most <= 2 * PROCESSORS  # the same number of successors may be ready
+    assert most <= 2 * PROCESSORS  # as many replacements may be ready
 
 
 async def test_a_process_may_be_taken_at_any_moment_of_its_making(ws: Workspace) -> None:
     for moment in range(60):
         verdicts = await asyncio.gather(*(ws.evaluate(GOOD) for _ in range(PROCESSORS)))
         assert all(verdict.passed for verdict in verdicts), verdicts
-        await asyncio.sleep(PAUSE_SECONDS + moment * 0.0002)  # meanwhile others start to be made
+        await asyncio.sleep(PAUSE_SECONDS + moment * 0.0002)  # meanwhile, replacements are being started
         verdict = await ws.evaluate(GOOD)
         assert verdict.passed, verdict
 
@@ -439,7 +433,7 @@ async def test_the_template_that_serves_makes_no_room_for_another(ws: Workspace)
 
 
 UNPREPARED = pytest.mark.parametrize("upkeep", [Upkeep(spares=0)])
-"""No process is prepared before an evaluation needs it."""
+"""Prepare no process before an evaluation needs it."""
 
 
 @UNPREPARED
@@ -463,9 +457,6 @@ async def test_code_that_ends_its_process_at_once_is_run_once(ws: Workspace) -> 
         assert (await ws.evaluate(GOOD)).passed
 
 
-# --- faults ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("best", LEVELS)
 async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_path: Path) -> None:
     async with workspace(tmp_path, best=best) as ws:
@@ -476,7 +467,7 @@ async def test_whatever_is_killed_the_next_evaluation_works(best: Level, tmp_pat
                 try:
                     os.kill(pid, 9)
                 except ProcessLookupError:
-                    continue  # it died with another of them
+                    continue  # the template died together with another process
                 assert (await ws.evaluate(GOOD)).passed
 
 

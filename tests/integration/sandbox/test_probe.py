@@ -1,4 +1,4 @@
-"""Isolation is proved on this machine, never assumed."""
+"""Isolation is tested on this machine, and never assumed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture
 def fake_bwrap(tmp_path: Path) -> FakeBwrap:
-    """Write a shell script in place of the system's bubblewrap. Return a function that finds it."""
+    """Write a script that replaces the system's bubblewrap. Return a function that finds the script."""
 
     def write(script: str) -> Callable[[str], Path]:
         path = tmp_path / "bwrap"
@@ -47,7 +47,7 @@ def fake_bwrap(tmp_path: Path) -> FakeBwrap:
 
 
 def no_locks() -> None:
-    """Simulate a machine that has neither Landlock nor system call filters."""
+    """Simulate a machine without Landlock and system call filters."""
 
 
 def no_landlock() -> Locks:
@@ -187,7 +187,7 @@ async def test_those_who_ask_at_once_get_the_same_answer() -> None:
 
 async def test_on_macos_its_own_sandbox_is_tried_and_not_trusted_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setenv("PATH", "/macos")  # forget what is known of this machine
+    monkeypatch.setenv("PATH", "/macos")  # forget the results for this machine
     finding = await probe()
     assert finding.isolation.level is Level.NONE
     assert finding.reason.startswith("sandbox-exec does not work here: ")
@@ -213,7 +213,7 @@ def test_the_profile_for_macos_denies_secrets_after_it_allowed_what_holds_them(t
 
 @pytest.mark.parametrize("steps", range(1, 8))
 def test_the_loop_ends_although_a_program_is_being_started(steps: int) -> None:
-    """So Ctrl-C ends a command while its isolation is being proved. `asyncio.run` alone would wait forever."""
+    """Ctrl-C then ends a command while its isolation is being tested. `asyncio.run` alone would wait forever."""
 
     async def main() -> None:
         asking = asyncio.create_task(probe(anew=True))

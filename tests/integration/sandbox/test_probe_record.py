@@ -1,4 +1,4 @@
-"""Later starts use the probe's recorded proof, if nothing has changed and nobody else can have written it."""
+"""Later processes use the stored proof of isolation, if nothing has changed and nobody else could write it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REAL_BWRAP = shutil.which("bwrap")
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of the records, which does not exist yet."""
+    """Return the folder of the stored proofs, which does not exist yet."""
     (tmp_path / "cache").mkdir(0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache/adacoder"
@@ -44,7 +44,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def bwrap(tmp_path: Path) -> Path:
-    """Return a script in place of the system's bubblewrap. It fails while there is a file `bwrap.fails` beside it."""
+    """Return a script that replaces the system's bubblewrap. It fails while a file `bwrap.fails` is next to it."""
     path = tmp_path / "bwrap"
     path.write_text(f'#!/bin/sh\n[ ! -e "$0.fails" ] || exit 1\nexec {REAL_BWRAP} "$@"\n', encoding="utf-8")
     path.chmod(stat.S_IRWXU)
@@ -52,24 +52,24 @@ def bwrap(tmp_path: Path) -> Path:
 
 
 def prober(bwrap: Path | None = None, **machine: Any) -> Prober:
-    """Return a prober without earlier knowledge, as in a new process. `bwrap` replaces the system's bubblewrap."""
+    """Return a prober as in a new process. `bwrap` replaces the system's bubblewrap."""
     if bwrap:
         machine["program"] = lambda _: bwrap if bwrap.exists() else None
     return Prober(**machine)
 
 
 async def started(bwrap: Path | None = None, **machine: Any) -> Proof:
-    """Probe as a new process does."""
+    """Test the isolation as a new process does."""
     return await prober(bwrap, **machine).probe(keeps=True)
 
 
 def next_start(bwrap: Path | None = None, **machine: Any) -> Proof:
-    """Like `started`, outside an event loop."""
+    """Do the same outside an event loop."""
     return asyncio.run(started(bwrap, **machine))
 
 
 def changed(file: Path, **members: object) -> None:
-    """Write other members into the record."""
+    """Replace members of the stored proof."""
     file.write_text(json.dumps({**json.loads(file.read_text(encoding="utf-8")), **members}), encoding="utf-8")
 
 
@@ -105,7 +105,7 @@ def _pipe(file: Path) -> None:
 def _socket(file: Path) -> None:
     file.unlink()
     with socket.socket(socket.AF_UNIX) as server, tempfile.TemporaryDirectory(dir="/tmp") as short:
-        server.bind(f"{short}/socket")  # the path of a socket may have only 107 characters
+        server.bind(f"{short}/socket")  # a socket's path has at most 107 characters
         Path(short, "socket").rename(file)
 
 

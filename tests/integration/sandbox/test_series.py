@@ -1,4 +1,4 @@
-"""Nobody waits for ever for a docstring whose series was ended."""
+"""If a process checks several docstrings and is ended, no docstring waits forever."""
 
 from __future__ import annotations
 

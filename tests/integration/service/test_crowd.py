@@ -1,4 +1,4 @@
-"""Fifty requests at once through one service, with the real evaluator. Each ends as it would alone."""
+"""Fifty simultaneous requests to one service, with the real evaluator, end as if they were alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STUB = '''def times{number}(x):
 
 
 def answer(body: Body) -> str:
-    """Return the function that the prompt's last paragraph asks for. So a mix-up shows."""
+    """Return the function in the prompt's last paragraph, so that mixed-up requests are noticed."""
     messages = body["messages"]
     assert isinstance(messages, list)
     number = messages[-1]["content"].rpartition("`times")[2].partition("`")[0]
@@ -50,10 +50,10 @@ async def test_each_of_fifty_requests_gets_its_own_function(tmp_path: Path) -> N
 
     async with StandIn(answer) as server:
         settings = Settings(models=("qwen2.5-coder:7b",), host=server.host)
-        async with server._slot:  # the server works for somebody else
+        async with server._slot:  # the server is busy with another request
             tasks = [asyncio.create_task(request(number, settings)) for number in range(CROWD)]
             await server.until("request 1")
-            asked = answer(server.requests[0])  # any of them may be the first
+            asked = answer(server.requests[0])  # the first of the fifty requests, in any order
             given_up = {number for number in GIVEN_UP if f"times{number}(" not in asked}
             for number in given_up:
                 tasks[number].cancel()

@@ -1,4 +1,4 @@
-"""Several models, with the real evaluator and a stand-in server. Each model is asked after those before it failed."""
+"""Several models, of which each is asked only if the previous one failed, with the real evaluator."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from support.standins.ollama import Body, Model, StandIn
 pytestmark = pytest.mark.isolation
 
 HALF = "```python\ndef hypotenuse(a, b):\n    return float(2 * b - a)\n```"
-"""Right only for the first example."""
+"""A reply that is right only for the first example."""
 SMALL, LARGE = "small:1b", "large:70b"
 
 
 def answering(**replies: Sequence[str]) -> Callable[[Body], str]:
-    """Return each model's replies in order, by the first part of its name."""
+    """Return the replies of each model in order, by the first part of its name."""
     left = {name: list(texts) for name, texts in replies.items()}
     return lambda body: left[str(body["model"]).partition(":")[0]].pop(0)
 
 
 class Ladder:
-    """Open a workspace with one stub, a service, and a server with both models."""
+    """A workspace with one function to write, a service, and a server with both models."""
 
     def __init__(self, folder: Path, server: StandIn, service: Service) -> None:
         self.server = server
@@ -61,7 +61,7 @@ class Ladder:
 
     @property
     def asked(self) -> list[str]:
-        """Return the model of each chat."""
+        """Return the model of each request."""
         return [str(body["model"]) for body in self.server.requests]
 
 

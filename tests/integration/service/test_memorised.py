@@ -1,4 +1,4 @@
-"""A candidate that only memorised the examples is reported as such, and is never `verified`."""
+"""A candidate that memorised the examples is reported as memorised, and is never `verified`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ isolated = pytest.mark.isolation
 
 
 async def generated(folder: Path, *replies: str) -> tuple[Outcome, list[str]]:
-    """Return the Outcome of these replies, and the questions to the model."""
+    """Return the Outcome of these replies, and the model's requests."""
     desk = Desk(folder)
     desk.settings = replace(desk.settings, max_iterations=len(replies) // 2)
     try:

@@ -1,4 +1,4 @@
-"""The project's own tests that run a function are found by observation, and judge its candidates."""
+"""The project's tests that run a function are found by observation, and judge candidates for the function."""
 
 from __future__ import annotations
 
@@ -89,12 +89,11 @@ class Shop:
         return self._ws.folder / name
 
     async def reached(self, target: Target | None = None) -> set[str]:
-        """Return the tests that run the target, without the folder."""
+        """Return the tests that run the target. Their paths are relative."""
         found, _ = await self.tests.of(target or self.target(), {}, self.access)
         return {test.name.rpartition("/")[2] for test in found}
 
     async def fixed(self, candidate: Candidate, target: Target | None = None, seconds: float = 10) -> Outcome:
-        """Return the outcome for a candidate."""
         target = target or self.target()
         tests = TestsOfRequest(self.tests, {}, self.access, seconds)
         evaluator = CodeEvaluator(self._ws.host(), Journal(), overlays={}, timeout=10, tests=tests)
@@ -111,7 +110,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
 
 
 SHAPES = Path(__file__).parents[3] / "fixtures/shop_tests"
-"""Shapes of tests. The first line of each file says which of its tests run `total`."""
+"""Tests of many forms. The first line of each file lists its tests that run `total`."""
 
 
 async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop) -> None:

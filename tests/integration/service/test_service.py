@@ -1,4 +1,4 @@
-"""One request, from Target and Settings to Outcome and Edits, with a scripted model and the real evaluator."""
+"""A request from Target and Settings to Outcome and Edits, with a scripted model and the real evaluator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAN = "1. Square both sides.\n2. Take the root of the sum."
 
 @pytest.fixture
 def desk(one_desk: Desk) -> Desk:
-    """A desk at which nothing was asked yet; its candidates run in the processes of the one before."""
+    """A workspace after a reset. Its processes are still warm from the previous test."""
     one_desk.clear()
     return one_desk
 

@@ -1,6 +1,6 @@
-"""Examples in a class's docstring that run a method also belong to the method, with the examples that they need.
+"""Examples in a class's docstring that run a method count for this method, together with examples that they need.
 
-A run shows which these are. Examples that no honest run could need are left out by reading.
+A run shows which examples these are. Some can be left out without a run.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ def sources(examples: Iterable[Example]) -> list[str]:
 
 
 def candidates(name: str, text: str) -> list[str]:
-    """Return the examples that may run a method, according to the text."""
+    """Return the examples that may run a method, judged by the text alone."""
     return sources(located(name, text).of_class)
 
 
 async def running(ws: Workspace, name: str, text: str) -> Target:
-    """Return a method with its examples, including those of its class."""
+    """Return a method with its examples, including those from its class."""
     ws.write({"mod.py": text})
     evaluator = CodeEvaluator(ws.host(), Journal(), overlays={}, timeout=10)
     return await evaluator.with_class_examples(located(name, text, ws.folder / "mod.py"))
@@ -111,7 +111,7 @@ async def running(ws: Workspace, name: str, text: str) -> Target:
 @pytest.mark.parametrize(
     ("name", "last"),
     [
-        ("push", "s.pop()"),  # later examples use what it changed
+        ("push", "s.pop()"),  # later examples use the changed object
         ("pop", "s.pop()"),
         ("size", "s.size"),
         ("named", 'Stack.named("x").name'),
@@ -133,7 +133,7 @@ async def test_a_body_that_ends_the_run_hides_no_example_after_it(ws: Workspace)
 
 
 def with_body(text: str, name: str, body: str) -> str:
-    """Return `text` with another body of one of its methods, or unchanged without a body."""
+    """Return `text` with `body` as the body of the method; unchanged if `body` is empty."""
     target = located(name, text)
     head, tail = text[: target.body.start], text[target.body.end :]
     return f"{head}\n        {body}{tail}" if body else text
@@ -153,13 +153,13 @@ async def test_each_stands_on_its_line_of_the_file_after_the_method_s_own(ws: Wo
 @pytest.mark.parametrize(
     ("docstring", "name", "expected"),
     [
-        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get", 0),  # of another object
+        (">>> d = {1: 2}\n>>> d.get(1)\n2", "get", 0),  # a method of another object
         (">>> s = Stack()\n>>> s.push(1); s.get(0)\n1", "get", 2),
         (">>> s = Stack()\n>>> s.push(1)  # doctest: +SKIP", "push", 0),
         (">>> s = Stack()\n>>> s.push(1)  # doctest: +ELLIPSIS", "push", 2),
-        (">>> s = Stack()\n>>> Stack.push\n", "push", 0),  # only its name
+        (">>> s = Stack()\n>>> Stack.push\n", "push", 0),  # only names the method
         (">>> s = Stack()\n>>> len(s)\n0", "__len__", 2),
-        (">>> s = Stack()\n>>> bool(s)\nFalse", "__len__", 2),  # not even its name
+        (">>> s = Stack()\n>>> bool(s)\nFalse", "__len__", 2),  # runs the method without naming it
         (">>> s = Stack()\n>>> s is s\nTrue", "__len__", 0),
     ],
 )
@@ -173,7 +173,7 @@ async def test_examples_that_do_not_run_the_method_are_none_of_its(
     "docstring",
     [
         ">>>broken\n>>> s = Stack()\n>>> s.push(1)",
-        ">>> s = np.stack(Stack())\n>>> s.push(1)",  # nothing defines np
+        ">>> s = np.stack(Stack())\n>>> s.push(1)",  # np is not defined
         "push(1) == 2, for s = 1 the output is 2",
     ],
 )

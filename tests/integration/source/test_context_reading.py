@@ -1,4 +1,4 @@
-"""A project is read for a model in the same way in every process, and none of it is run."""
+"""Every process reads a project for a model in the same way, without running any of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HumanEval: the examples of most prompts that show a call are read, and canonical solutions pass all of them."""
+"""HumanEval: examples of most prompts are read, and the canonical solutions pass all of them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WRONG = {
     "HumanEval/113": "the same",
     "HumanEval/116": "it sorts by the number of ones, and the examples by the number",
 }
-"""Tasks whose docstrings contradict the canonical solution, or Python's display."""
+"""Tasks whose docstrings contradict the canonical solution, or the way in which Python shows values."""
 SHOWS_NO_PLAIN_CALL = {
     "HumanEval/51": "doctest cannot read the line break within a string",
     "HumanEval/80": "the arguments are words without quotes",
     "HumanEval/115": "the text is no docstring, as an import stands before it",
     "HumanEval/130": "`tri(1) = 3` tells an element of the sequence, `tri(3) = [1, 3, 2, 8]` a result",
 }
-"""Tasks whose docstrings show a call, but none that can be read without a guess."""
+"""Tasks whose docstrings show calls in a form that cannot be read without guessing."""
 
 
 def data(name: str) -> Iterator[dict[str, str]]:
@@ -50,7 +50,7 @@ def data(name: str) -> Iterator[dict[str, str]]:
 
 
 def shows_a_call(task: dict[str, str]) -> bool:
-    """Return whether the docstring of the function to write, at the end of a prompt, shows a call in any form."""
+    """Return True if a prompt's last docstring shows a call in any form."""
     docstring = re.split(r"\"{3}|'{3}", task["prompt"])[-2]
     call = rf"\b{task['entry_point']}\(.+\)"
     return re.search(rf"{call}|^\s*For .* should be |^\s*Input: ", docstring, re.MULTILINE) is not None
@@ -67,7 +67,7 @@ def canonical(folder: Path) -> dict[str, Target]:
 
 
 def given_tests() -> dict[str, dict[str, str]]:
-    """The visible tests that a person wrote by hand: calls with their results, by task."""
+    """Return the visible tests that people wrote by hand, by task: calls with their results."""
     tests: dict[str, dict[str, str]] = {}
     for task in data("HumanEval_given_tests_ldb.jsonl.gz"):
         asserts = [ast.parse(each).body[0] for each in task["given_tests"]]

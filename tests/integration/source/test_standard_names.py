@@ -1,4 +1,4 @@
-"""The tables of import sources agree with the Python that runs here."""
+"""The tables that say which module defines a name agree with this Python."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NEWER: dict[str, tuple[int, int]] = {
     "TypeAliasType": (3, 12),
     "TypeIs": (3, 13),
 }
-"""Return the names that Python 3.11 does not have, with the version that added them."""
+"""Return the names that Python 3.11 lacks, each with the version that added it."""
 
 
 def test_every_name_is_where_the_table_says() -> None:
-    """Asked of a Python of its own, so that nothing is imported here; of what a newer Python brought, only there."""
+    """The modules are imported in a new process. Names that a later Python added are skipped in earlier ones."""
     program = (
         "import importlib, json, sys\n"
         "table = json.load(sys.stdin)\n"

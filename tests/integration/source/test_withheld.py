@@ -1,4 +1,4 @@
-"""A module with withheld docstrings runs, and findings have the right position in it."""
+"""A module with hidden docstrings runs, and findings have the right positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface for strategies: the kinds of workflows that it allows. None of them can say `verified`."""
+"""The interface for strategies allows many kinds of workflows, but none that can declare a result `verified`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def strategy(run: Callable[[Request], Awaitable[None]], *roles: Role[Any], **bud
 
 @asynccontextmanager
 async def at_a_desk(tried: Strategy, folder: Path) -> AsyncIterator[Desk]:
-    """Open a desk whose requests run the strategy `tried`."""
+    """Open a workspace whose requests run the strategy `tried`."""
     desk = Desk(folder)
     with carried_out_by(tried, desk):
         yield desk
@@ -78,7 +78,7 @@ async def at_a_desk(tried: Strategy, folder: Path) -> AsyncIterator[Desk]:
 
 @contextmanager
 def carried_out_by(tried: Strategy, desk: Desk) -> Iterator[None]:
-    """All requests of `desk` are."""
+    """Make all requests of `desk` run the strategy `tried`."""
     desk.settings = replace(desk.settings, strategy=tried.name)
     with pytest.MonkeyPatch.context() as patching:
         patching.setitem(STRATEGIES, tried.name, tried)
@@ -92,9 +92,6 @@ async def outcome_of(tried: Strategy, folder: Path, *replies: str) -> tuple[Outc
 
 def fenced(candidate: Candidate) -> str:
     return f"```python\n{candidate.function}\n```"
-
-
-# No strategy can declare itself verified
 
 
 Move = Callable[[Request], Awaitable[object]]
@@ -200,11 +197,8 @@ async def test_a_strategy_that_evaluates_nothing_fails(tmp_path: Path) -> None:
     assert outcome.verdict.failure.kind is FailureKind.NO_FUNCTION
 
 
-# Comparisons
-
-
 async def majority(request: Request) -> None:
-    """Write three programs, and prefer those that agree with most others on all inputs."""
+    """Write three programs, and prefer those whose results most others share."""
     attempts = [await request.evaluate(await request.ask(WRITER)) for _ in range(3)]
     for one in attempts:
         found = [await request.cross_check(one.candidate, other.candidate) for other in attempts if other is not one]
@@ -238,9 +232,6 @@ async def test_what_cannot_be_compared_is_noted(tmp_path: Path) -> None:
     assert notes[2].startswith("The two programs agree on ")
 
 
-# Budgets
-
-
 @pytest.mark.parametrize(("budget", "asked", "ran"), [({"calls": 2}, 2, 2), ({"programs": 3}, 4, 3), ({}, 6, 6)])
 async def test_a_budget_ends_a_request_exactly_where_it_says(
     tmp_path: Path, budget: dict[str, int], asked: int, ran: int
@@ -267,11 +258,8 @@ async def test_the_rounds_that_are_announced_are_the_strategys(tmp_path: Path) -
     assert outcome.rounds == 1
 
 
-# One of each kind that comes next
-
-
 async def test_designed_tests_send_a_candidate_back_and_replace_none_that_passed(tmp_path: Path) -> None:
-    """Like AgentCoder: a designer's tests find errors that the docstring's examples miss. It continues after a pass."""
+    """Like AgentCoder: designed tests find errors that the docstring's examples miss."""
 
     async def run(request: Request) -> None:
         tests = await request.ask(DESIGNER)
@@ -296,7 +284,7 @@ async def test_designed_tests_send_a_candidate_back_and_replace_none_that_passed
         *("suggest", "write", "evaluate", "probe"),
         *("write", "evaluate", "probe"),
     ]
-    # Both pass the docstring's examples, so the first is offered.
+    # both programs pass the docstring's examples, so the first is returned
     outcome, _ = await outcome_of(tried, tmp_path, tests.replace("-3", "3"), fenced(SUM), fenced(HALF))
     assert outcome.status is not Status.VERIFIED
 
@@ -306,11 +294,11 @@ def _score(reply: Reply, target: Target) -> float:
 
 
 CRITIC = Role("critic", "score", "scoring the attempt", "write", _score, Limits(one_in=8, most=16))
-"""An agent that scores attempts. Its prompt does not matter here."""
+"""An agent that scores attempts. Its prompt does not matter."""
 
 
 async def test_a_tree_search_shows_as_a_tree_and_returns_its_best_node(tmp_path: Path) -> None:
-    """Like CodeTree: several programs for each node, and a critic that scores them."""
+    """Like CodeTree: several programs for each node, scored by a critic."""
 
     async def run(request: Request) -> None:
         for name in ("by sorting", "by counting"):
@@ -351,7 +339,7 @@ def test_a_trace_in_a_prompt_is_bounded() -> None:
 
 
 async def test_a_trace_tells_what_a_failing_example_executed_and_decides_nothing(tmp_path: Path) -> None:
-    """Like LDB: the planner gets the values of locals, line by line."""
+    """Like LDB: the planner sees the values of local variables line by line."""
     traces: list[Trace] = []
 
     async def run(request: Request) -> None:

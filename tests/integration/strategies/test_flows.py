@@ -1,4 +1,4 @@
-"""The best and worst case of each strategy, and that its budget equals the number of its calls."""
+"""The best and worst case of each strategy. In the worst case, the number of calls is the budget."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification":
     "codetree:dfs-d4-w2": 31,
     "codetree:dfs-d5-w2": 32,
 }
-"""Calls of a tree search whose every node has as many children as allowed. Leaves get no reflection. The bound is one
-list, and a writing, a score and a reflection for each of 20 programs. Without a critic the list has three strategies.
-Breadth first, 3 + 9 programs get a reflection, and there are 8 leaves.
+"""Numbers of calls of the tree searches in their worst cases.
+
+A search asks for one list, and for a function, a score and a reflection for each of 20 programs. Programs at the
+greatest depth get no reflection.
 """
 
 
 def writing(right_from: int | None) -> Callable[[int], str]:
-    """Return a function that writes new wrong programs, and the right one from the writing `right_from` on."""
+    """Return a model that writes wrong programs. Its program number `right_from` and all later ones are right."""
 
     def written(number: int) -> str:
         is_right = right_from is not None and number >= right_from
@@ -60,7 +61,7 @@ def writing(right_from: int | None) -> Callable[[int], str]:
 
 @pytest.fixture
 def desk(one_desk: Desk) -> Desk:
-    """A desk at which nothing was asked yet; its candidates run in the processes of the one before."""
+    """A workspace after a reset. Its processes are still warm from the previous test."""
     one_desk.clear()
     return one_desk
 
@@ -136,7 +137,7 @@ async def test_what_lies_outside_the_candidate_costs_no_more_calls(name: str, de
 
 
 MISLED = "def hypotenuse(a, b):\n    return 9.0 if b == 8 else (a * a + b * b) ** 0.5"
-"""Passes the docstring's examples and WRONG_TESTS, but is wrong."""
+"""A program that passes the examples and WRONG_TESTS, but is wrong."""
 WRONG_TESTS = "```python\nassert hypotenuse(6, 8) == 9.0\nassert hypotenuse(8, 8) == 9.0\n```"
 ONE_EXAMPLE = STUB.replace("    >>> hypotenuse(5, 12)\n    13.0\n", "")
 NO_EXAMPLE = ONE_EXAMPLE.replace("    >>> hypotenuse(3, 4)\n    5.0\n", "")
@@ -145,7 +146,7 @@ NO_EXAMPLE = ONE_EXAMPLE.replace("    >>> hypotenuse(3, 4)\n    5.0\n", "")
 async def revised(
     name: str, desk: Desk, first: str, then: str, stub: str = STUB, other_tests: str | None = None
 ) -> tuple[Outcome, Actor]:
-    """Ask for a function. The designed tests and the critic reject its first version and accept all others."""
+    """Ask for a function. Designed tests and the critic reject the first version, and accept the others."""
     desk.settings = replace(desk.settings, strategy=name)
     actor = Actor(
         lambda n: f"```python\n{first if n == 1 else then}\n```",
@@ -195,7 +196,7 @@ async def test_a_test_that_only_one_design_has_sends_nothing_back(name: str, des
 
 
 async def test_no_designed_test_is_set_aside_by_the_programs_of_one_chain(desk: Desk) -> None:
-    """Each program fails the right test of every design. The last program is right."""
+    """Every program fails a right test in all designs. Only the last program is right."""
     wrong = "def hypotenuse(a, b):\n    return 5.0 + {}"
     desk.settings = replace(desk.settings, strategy="agentcoder")
     programs = [wrong.format(f"(a - 3) * {n}") for n in range(4)]
@@ -220,7 +221,7 @@ async def test_a_repair_is_by_rule_whatever_the_strategy(name: str, desk: Desk) 
 
 @pytest.mark.parametrize("limit", [1, 2])
 async def test_a_call_that_is_made_again_counts_for_a_users_limit(limit: int, desk: Desk) -> None:
-    """A server ended the first reply before the function was complete."""
+    """The server had ended the first reply before the function was complete."""
     actor = Actor(lambda number: "```python\nimport math\n" if number == 1 else writing(1)(1))
     outcome = await outcome_of("direct", actor, desk, budget_calls=limit)
     assert outcome.status is (Status.VERIFIED if limit == 2 else Status.FAILED)
@@ -234,7 +235,7 @@ async def test_a_limit_that_is_not_reached_is_not_told(desk: Desk) -> None:
 
 
 async def test_what_passed_stays_where_no_more_replies_come(desk: Desk) -> None:
-    """CodeTree asks its critic after a pass that no example proves."""
+    """The examples prove nothing, so CodeTree asks its critic even after they pass."""
     desk.settings = replace(desk.settings, strategy="codetree")
     said = ["1. Add squares.", writing(1)(1)]
     outcome, model = await desk.run(desk.target(NO_EXAMPLE), *said)
@@ -267,7 +268,7 @@ async def test_a_costly_request_tells_before_it_starts(
 
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, desk: Desk) -> None:
-    """Like `apply` with repair: a start, and no iterations."""
+    """Like `apply`: with an initial candidate and without iterations, only repair rules run."""
     desk.settings = replace(desk.settings, strategy=name, max_iterations=0)
     actor = Actor(writing(1))
     desk.opens = partial(_opened, actor)
@@ -280,7 +281,7 @@ async def test_no_strategy_asks_a_model_where_none_is_to_be_asked(name: str, des
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.parametrize("name", sampled(STRATEGIES, FAMILIES))
 async def test_whatever_a_model_says_nothing_wrong_is_verified(name: str, desk: Desk) -> None:
-    """A real reply answers each call, whatever its task was."""
+    """Every call gets a real reply that was recorded for another task."""
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         replies = [json.loads(line)["reply"] for line in lines]
     said = random.Random(name).sample(replies, 500)

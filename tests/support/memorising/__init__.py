@@ -1,4 +1,4 @@
-"""Functions that memorise a docstring's examples, each with an honest function that looks similar."""
+"""Functions that memorise their examples. Each has an honest counterpart that looks similar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adacoder.source.locate import locate
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to memorise examples, with a function that does it and an honest function that looks similar."""
+    """A way to memorise examples: a function that does so, and an honest one that looks similar."""
 
     name: str
     target: Target
@@ -23,7 +23,7 @@ class Kind:
 
 
 def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
-    """Return the target of a function that is not written yet. Its docstring has `prose`, then the examples."""
+    """Return a target whose docstring has `prose` and the examples, and whose body is not written yet."""
     docstring = f'"""{prose}\n\n{dedent(examples).strip()}\n"""'
     text = f"{signature}\n{indent(docstring, '    ')}\n    ...\n"
     qualname = signature.partition("def ")[2].partition("(")[0]
@@ -31,7 +31,7 @@ def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
 
 
 def candidate(text: str, name: str = "f") -> Candidate:
-    """Return a candidate with the function of this name, and with the text before this function."""
+    """Return a candidate with the function of this name, and any code before it."""
     text = dedent(text).strip("\n")
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()
@@ -40,11 +40,11 @@ def candidate(text: str, name: str = "f") -> Candidate:
 
 @dataclass(frozen=True)
 class Case:
-    """A program that passes its examples, from memory or honestly."""
+    """A program that passes its examples, honestly or from memory."""
 
     name: str
     text: str
-    """The module with the function that is not written yet."""
+    """The module before the function was written."""
     code: str
     """The function."""
     found: bool

@@ -1,15 +1,15 @@
-"""A stand-in for Ollama. It answers over HTTP as real servers were seen to do, from scripts, and can misbehave.
+"""A stand-in for Ollama. It sends scripted replies over HTTP, behaves as observed in real servers, and can misbehave.
 
 In a test's own event loop, use it like this:
 
     async with StandIn(["first reply", Script("second", ending=Ending.EOF)]) as server:
         ...  # server.host
 
-For code that runs an event loop of its own, use `with StandIn(...).in_thread() as server`. For other processes, run
+For code with its own event loop, use `with StandIn(...).in_thread() as server`. For other processes, run
 
     python -m support.standins.ollama --replies FILE
 
-This command prints its address, and serves until it is terminated. Each line of FILE is a reply: a JSON string, or an
+This prints the address, and serves until it is terminated. Each line of FILE is a reply: a JSON string, or an
 object with the fields of `Script`.
 """
 
@@ -42,9 +42,9 @@ __all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn"
 
 NS_TO_LOAD = 500_000_000
 NS_TO_READ = 1_000_000
-"""Nanoseconds per token of the prompt, unless the slot still has the token from the previous prompt."""
+"""Nanoseconds to read a token of the prompt that the slot does not have from the previous prompt."""
 NS_TO_WRITE = 10_000_000
-"""Nanoseconds per token of the reply."""
+"""Nanoseconds to write a token of the reply."""
 _DEFAULT_WINDOW = 4096
 _SIZE = 4_700_000_000
 """Size of each model in bytes."""
@@ -55,27 +55,27 @@ _INTEGERS = ("num_ctx", "num_predict", "num_keep", "seed")
 
 @dataclass(frozen=True)
 class Model:
-    """A model that the stand-in has installed."""
+    """A model that is installed in the stand-in."""
 
     name: str
     capabilities: tuple[str, ...] = ("completion",)
     context_length: int = 32768
     parameter_size: str = "7.6B"
     family: str = "qwen2"
-    """The model's family. A model of `gptoss` always thinks."""
+    """The model's family. Models of `gptoss` always think."""
     remote_host: str | None = None
     stop: tuple[str, ...] = ()
-    """The model's own stop texts. A request with stop texts replaces them."""
+    """The model's own stop texts. Stop texts in a request replace them."""
     shifts: bool = True
-    """True if a reply may go beyond the window. In that case, the beginning of the prompt is dropped."""
+    """True if the model drops the beginning of the prompt when a reply outgrows the window."""
     jinja: bool = False
-    """True if the model's file has only the engine's template. From 0.30 on, a prompt for such a model is never cut."""
-    template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
-    """The chat template. If it uses neither the messages nor the system text, such as `{{ .Prompt }}`, the model does
-    not see the system text.
+    """True if the model's file has only the engine's template. From 0.30 on, Ollama never cuts a prompt for such a
+    model.
     """
+    template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
+    """The chat template. With one such as `{{ .Prompt }}`, the model never sees the system text."""
     renderer: str = ""
-    """Name of Ollama's own renderer. If it is set, it formats the model's chats instead of the template."""
+    """Name of a renderer that is built into Ollama, which formats chats instead of the template."""
 
 
 @dataclass
@@ -86,31 +86,32 @@ class StandIn(StandInServer):
 
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     version: str = "0.24.0"
-    """The version. From 0.30 on, prompts that are too long are cut in another way. From 0.34 on, endless repetition is
-    an error. (0.34 is the first release after the measured ones.)
+    """Ollama's version. From 0.30 on, long prompts are cut in another way. From 0.34 on, endless repetition is an
+    error; 0.34 is the first release after the measured ones.
     """
     window: int | None = field(default=None, kw_only=True)
-    """The window of all models, even if a request asks for another one. None: as requested."""
+    """Window of all models, whatever a request asks for; None to use the requested window."""
     memory: int = field(default=1, kw_only=True)
-    """Bytes of memory that a loaded model needs."""
+    """Memory of a loaded model in bytes."""
     cloud: bool = field(default=True, kw_only=True)
-    """True if it forwards requests for models that run elsewhere."""
+    """True if the server forwards requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
-    """A function that is called whenever a stream is closed after its first part. If it returns True, the stream's
-    handler blocks forever, and holds the model's slot until the model is unloaded.
+    """Called when a stream is closed after its first part. If it returns True, the stream keeps its model's slot
+    until the model is unloaded.
     """
 
     library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """The models that can be downloaded. A script's fields control the download. The progress grows by `token`
-    megabytes at a time. `load` seconds pass before the first progress, and `pause` seconds before each. `until` holds
-    back the progress after the first megabytes. The model is installed afterwards only if the `ending` is DONE.
+    """Models that can be downloaded, each with a script for its download.
+
+    The progress grows by `token` megabytes. `load` seconds pass before the first progress, and `pause` seconds before
+    each. `until` stops the progress after the first part. The model gets installed if the `ending` is DONE.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._loaded = Runners()
         self._behind: set[asyncio.Task[None]] = set()
-        """Tasks that continue after their requests have ended."""
+        """Tasks that outlive their requests."""
 
     async def __aexit__(self, *problem: object) -> None:
         for task in self._behind:
@@ -138,7 +139,7 @@ class StandIn(StandInServer):
                 await respond(writer, 404, "404 page not found", "text/plain")
 
     async def _pull(self, name: str, writer: asyncio.StreamWriter) -> None:
-        """Send the progress of a download as Ollama does. A large file comes in parts, then a small file at once."""
+        """Send the progress of a download as Ollama does: a large file in parts, then a small file at once."""
         stream = Stream(writer, _STREAM, None)
         await stream.send(_json({"status": "pulling manifest"}) + "\n")
         script = self.library.get(name)
@@ -197,7 +198,7 @@ class StandIn(StandInServer):
         raise _Refusal(404, f"model '{name}' not found")
 
     def _permit(self, model: Model, body: Body) -> None:
-        """Refuse requests that the model or the server cannot fulfil."""
+        """Refuse requests that the model or the server cannot handle."""
         if model.remote_host and not self.cloud:
             raise _Refusal(403, "ollama cloud is disabled: remote model is unavailable")
         if body.get("think") and "thinking" not in model.capabilities:
@@ -265,9 +266,9 @@ class StandIn(StandInServer):
 
     @asynccontextmanager
     async def _slot_of(self, runner: Runner, stream: Stream) -> AsyncIterator[_Hold]:
-        """Hold the slot of a model. Requests get the slot in the order in which they came.
+        """Hold the slot of a model, in the order of the requests. The server works for one model at a time.
 
-        If `stream` is closed at a bad moment, the slot stays taken. The machine works for one model at a time.
+        If `stream` is closed and `wedges` returns True, the slot stays taken.
         """
         await runner.slot.acquire()
         hold = _Hold()
@@ -284,8 +285,8 @@ class StandIn(StandInServer):
     async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
         """Read a prompt. Return the nanoseconds that this took.
 
-        If the client hangs up during this time, versions before 0.30 still read the whole prompt. Later versions stop,
-        and keep the part that they have read.
+        If the client hangs up, Ollama before 0.30 still reads the whole prompt. Later versions stop, and keep the part
+        that was read.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -317,9 +318,9 @@ class StandIn(StandInServer):
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
-        """Return the messages of a reply, its last part, and the script with the ending to use.
+        """Return a reply's messages, its last part, and a script with the ending to use.
 
-        If the reply repeats itself too often, the ending differs from the given script.
+        A reply that repeats itself too often gets another ending.
         """
         runner = self._loaded[model.name]
         read = len(runner.prompt)
@@ -343,7 +344,7 @@ class StandIn(StandInServer):
         number: int,
         writer: asyncio.StreamWriter,
     ) -> None:
-        """Send the reply as one object. This is for a request that asks for no stream."""
+        """Send the reply as one object, because the request asks for no stream."""
         if script.ending is Ending.ERROR:
             raise _Refusal(500, script.error)
         whole = {key: "".join(str(one.get(key, "")) for one in messages) for key in ("content", "thinking")}
@@ -355,7 +356,7 @@ class StandIn(StandInServer):
         await self._happened(f"{script.ending} {number}")
 
     def _read(self, model: Model, body: Body, window: int) -> list[str]:
-        """Return the tokens of the prompt that the model sees. If the prompt is too long, some are silently dropped."""
+        """Return the tokens that the model sees of a prompt. Ollama silently cuts a prompt that is too long."""
         messages = messages_of(body)
         if not (model.renderer or ".Messages" in model.template or ".System" in model.template):
             messages = [message for message in messages if message.get("role") != "system"]
@@ -380,9 +381,9 @@ class StandIn(StandInServer):
         return prompt[-(window // 2 + 2) :]
 
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
-        """Return the messages to send, and the script with the ending to use.
+        """Return the messages to send, and a script with the ending to use.
 
-        If the messages repeat themselves too often, the rest is left out, and the ending changes.
+        A reply that repeats itself too often is cut, and gets another ending.
         """
         is_new = self._release >= (0, 34)
         sent, before, alike = 0, "", 0
@@ -406,7 +407,7 @@ class _Hold:
     """A request's hold on a slot."""
 
     goes_on: bool = False
-    """True if the slot stays taken although the request has ended."""
+    """True if the slot stays taken after the request."""
 
 
 class _Refusal(Exception):
@@ -416,7 +417,7 @@ class _Refusal(Exception):
 
 
 def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
-    """Return the messages of a reply, the reason of its end, and the number of tokens that are written.
+    """Return a reply's messages, the reason for its end, and the number of written tokens.
 
     `room` is the number of tokens that are left in the window.
     """
@@ -433,12 +434,15 @@ def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[B
 
 
 def _thinks(model: Model, body: Body) -> bool:
-    """Return whether the model thinks. A model that can think does so, unless the request forbids it and it obeys."""
+    """Return True if the model thinks.
+
+    A model that can think does so, unless it obeys a request that forbids thinking.
+    """
     return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
 
 
 def _engine(prompt: Sequence[str], window: int) -> str:
-    """Return the engine's message about a prompt that is too long."""
+    """Return the engine's error message for a prompt that is too long."""
     said = f"request ({len(prompt)} tokens) exceeds the available context size ({window} tokens), try increasing it"
     return compact({"error": {"code": 400, "message": said, "type": "exceed_context_size_error", "n_ctx": window}})
 
@@ -453,7 +457,10 @@ def _part(model: Model, message: Body) -> Body:
 
 
 def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
-    """Return the counts and durations for the last part. Zeros are left out. A wait is only in the total duration."""
+    """Return the counts and durations for the last part of a reply.
+
+    Zeros are left out. Only the total duration includes the wait for the slot.
+    """
     writing = written * NS_TO_WRITE
     values = {
         "total_duration": sum(ns.values()) + writing,
@@ -489,7 +496,7 @@ def _running(name: str, runner: Runner, size: int) -> Body:
 
 
 def _is_last(body: Body) -> bool:
-    """Return whether the model must be unloaded after this request."""
+    """Return True if the model must be unloaded after this request."""
     keep_alive = body.get("keep_alive")
     return keep_alive is not None and seconds(keep_alive) == 0
 
@@ -506,10 +513,7 @@ def _number(body: Body, name: str, default: int) -> int:
 
 
 def _json(value: Body) -> str:
-    """Return JSON as Go writes it.
-
-    NEL stays as it is. The line separators and HTML's special characters are escaped.
-    """
+    """Return JSON as Go writes it: line separators and HTML's special characters are escaped, but not NEL."""
     text = compact(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -517,7 +521,7 @@ def _json(value: Body) -> str:
 
 
 _DOWNLOADABLE = {name: Script(token=100, pause=0.05) for name in ("qwen2.5-coder:7b", "qwen2.5-coder:1.5b")}
-"""Models that can be downloaded if the stand-in runs as a program. A download takes two or three seconds."""
+"""Models that can be downloaded from the stand-in if it runs as a program. A download takes two or three seconds."""
 
 
 def _start(replies: list[str | Script], models: list[str], port: int) -> StandIn:

@@ -1,4 +1,4 @@
-"""A stand-in for OpenAI-compatible servers. It can imitate several engines, and misbehaves if a `Script` says so.
+"""A stand-in for OpenAI-compatible servers. It imitates several engines, and can misbehave.
 
 async with StandIn(["first reply"], engine=Engine.LLAMA_CPP) as server:
     ...  # server.host ends in /v1
@@ -16,9 +16,9 @@ from support.standins.prompt import Loaded, messages_of, tokens_of
 from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
 
 MS_TO_READ = 1.0
-"""Milliseconds per token of the prompt, unless the slot still has the token from the previous prompt."""
+"""Milliseconds to read a token of the prompt that the slot does not have from the previous prompt."""
 MS_TO_WRITE = 10.0
-"""Milliseconds per token of the reply."""
+"""Milliseconds to write a token of the reply."""
 _STREAM = "text/event-stream"
 _CREATED = 1_767_225_600
 
@@ -27,21 +27,19 @@ class Engine(StrEnum):
     """The engine that the stand-in imitates."""
 
     VLLM = "vLLM"
-    """It requires the names of its models. The requested tokens must fit into the window together with the prompt."""
+    """Accepts only the names of its models. The prompt and the requested tokens must fit into the window together."""
     LLAMA_CPP = "llama.cpp"
-    """It has one model and accepts any name. It reports which part of the prompt was cached, and all times."""
+    """Has one model, and accepts any name. Reports the cached part of a prompt, and all times."""
     LM_STUDIO = "LM Studio"
-    """It loads a model when the model is requested. If a prompt is too long, it reports this only in the stream."""
+    """Loads a model on request. Reports a prompt that is too long only in the stream."""
     ROUTER = "llama.cpp, several models"
-    """It requires the names of its models, and loads a model when the model is requested. It reports the windows of
-    loaded models only.
-    """
+    """Accepts only the names of its models, and loads them on request. Reports the windows of loaded models only."""
     LLAMA_CPP_PYTHON = "llama-cpp-python"
-    """It accepts any name and reports no window. If a prompt is too long, the stream ends without any part."""
+    """Accepts any name, and reports no window. If a prompt is too long, the stream ends without any part."""
 
 
 _LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
-"""Engines that load a model when the model is requested."""
+"""Engines that load a model on request."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +49,14 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window of its training."""
+    """The window with which the model was trained."""
     parameters: int = 0
-    """Number of parameters, which only llama-server reports; 0: it does not."""
+    """Number of parameters, which only llama-server reports; 0 if it is not reported."""
     thinks: bool = False
     """True if the model thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
-    """For an adapter, the model that it adapts."""
+    """Name of the model that an adapter adapts; for adapters only."""
 
 
 @dataclass
@@ -74,7 +72,7 @@ class StandIn(StandInServer):
     reasoning: str = field(default="reasoning_content", kw_only=True)
     """Name of the field for thoughts in a stream."""
     details: bool = field(default=True, kw_only=True)
-    """True if the server reports how much of a prompt was cached. vLLM must be configured to do this."""
+    """True if the server reports the cached part of a prompt. vLLM must be configured to do so."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,7 +152,7 @@ class StandIn(StandInServer):
             )
 
     def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
-        """Return the events of a reply, and the last event for each ending."""
+        """Return a reply's events, and the last event for each ending."""
         prompt = tokens_of(messages_of(body))
         if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
@@ -180,7 +178,7 @@ class StandIn(StandInServer):
         }
 
     def _spoken(self, script: Script, model: Model, body: Body, room: int) -> tuple[list[Body], str, int]:
-        """Return the deltas of a reply, the reason of its end, and the number of written tokens.
+        """Return a reply's deltas, the reason for its end, and the number of written tokens.
 
         `room` is the number of tokens that are left in the window.
         """

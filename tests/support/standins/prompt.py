@@ -1,6 +1,6 @@
-"""Split a prompt into tokens as a stand-in does, and find the tokens that its slot still has from the previous prompt.
+"""Split prompts into tokens, and find the tokens that a slot still has from the previous prompt.
 
-A token is a word, a number or a sign. Each message has some more tokens for the template around it.
+A token is a word, a number or a sign. Each message has additional tokens for its template.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Message = Mapping[str, object]
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
-"""Number of tokens for the template around each message."""
+"""Number of tokens of the template around each message."""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[Message]:
@@ -28,14 +28,14 @@ def tokens_of(messages: Sequence[Message]) -> list[str]:
 
 
 def count_tokens(body: Mapping[str, object]) -> int:
-    """Return the number of tokens in a chat's messages, as a stand-in counts them."""
+    """Return the number of tokens in a chat's messages."""
     return len(tokens_of(messages_of(body)))
 
 
 def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message]:
-    """Return `messages` without the oldest ones, so that the others fit into `window`.
+    """Remove the oldest of `messages` until the others fit into `window`.
 
-    System messages and the last message are never removed.
+    System messages and the last message always stay.
     """
     kept = list(messages)
     while len(tokens_of(kept)) > window:
@@ -48,20 +48,23 @@ def without_oldest(messages: Sequence[Message], window: int) -> Sequence[Message
 
 @dataclass
 class Loaded:
-    """A model in memory, with the last prompt that its slot has read."""
+    """A loaded model, and the last prompt that its slot has read."""
 
     window: int
     prompt: list[str] = field(default_factory=list)
 
     def known(self, prompt: list[str]) -> int:
-        """Return how many tokens at a prompt's beginning need not be read again. The last token is always read."""
+        """Return the number of tokens at the prompt's beginning that the slot has.
+
+        The last token is always read again.
+        """
         cached = 0
         while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:
             cached += 1
         return cached
 
     def read(self, prompt: list[str]) -> int:
-        """Read a prompt. Return the number of tokens that were `known`."""
+        """Read a prompt. Return the number of tokens that were already known."""
         cached, self.prompt = self.known(prompt), prompt
         return cached
 

@@ -1,8 +1,8 @@
-"""The state of loaded models in the stand-in for Ollama. It is like the state in Ollama's scheduler.
+"""The state of loaded models in the stand-in for Ollama, similar to Ollama's scheduler.
 
-The state of a model has the number of requests that refer to it, the time at which it will be unloaded, and its one
-slot. A request begins to refer to its model before it waits for the slot. It stops when its client has gone or has the
-whole reply. An abandoned stream may still hold the slot.
+A model has one slot. A request uses its model from the time before it waits for the slot, until it has the reply or its
+client has gone. A model that no request uses may be unloaded. A stream that its client abandoned can still hold the
+slot.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _DEFAULT = 300.0
 
 @dataclass
 class Runner(Loaded):
-    """A model in memory."""
+    """A loaded model."""
 
     slot: asyncio.Lock = field(default_factory=asyncio.Lock)
     references: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
-    """This event is set while no request refers to the model."""
+    """Event that is set while no request uses the model."""
     session: float = _DEFAULT
     """Seconds that the model stays loaded after the last request."""
     expires: datetime | None = None
-    """Time at which the model will be unloaded. It is set whenever the last request ends. None before this."""
+    """Time at which the model will be unloaded; None before the first request has ended."""
 
     @property
     def until(self) -> str:
-        """The unload time, as Go writes times. For a model that was never idle, it is counted from now."""
+        """Unload time as Go writes it. Before the first request has ended, it is counted from now."""
         moment = self.expires or datetime.now(UTC) + timedelta(seconds=self.session)
         return f"{moment:%Y-%m-%dT%H:%M:%S.%f}789Z"
 
@@ -48,10 +48,9 @@ class Runners(dict[str, Runner]):
 
     @asynccontextmanager
     async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
-        """Refer to a model in the `async with` block. Yield the model, and True if it has to be loaded.
+        """Use a model in the `async with` block. Yield the model, and True if it has to be loaded.
 
-        The model has to be loaded if it is missing or has another window. If it has another window, wait until no other
-        request refers to it.
+        If it is loaded with another window, wait until no request uses it, and load it again.
         """
         while (runner := self.get(name)) is not None and runner.window != window and runner.references:
             await runner.idle.wait()
@@ -83,9 +82,9 @@ class Runners(dict[str, Runner]):
 
 
 def seconds(keep_alive: object) -> float:
-    """Return the seconds for which a request keeps its model loaded.
+    """Return the seconds that a request keeps its model loaded.
 
-    `keep_alive` is a number of seconds, or a duration as Go writes it.
+    `keep_alive` is a number, or a duration as Go writes it.
     """
     if isinstance(keep_alive, int | float):
         return float(keep_alive) if keep_alive >= 0 else _FOREVER

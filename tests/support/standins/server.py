@@ -1,7 +1,7 @@
 """The common part of all stand-ins for model servers: HTTP, connections, scripts, and a log of requests.
 
-A stand-in is a subclass of `StandInServer`, and answers requests in the form of its server. `async with` runs it in a
-test's event loop, `in_thread` in a thread, for code that runs its own loop, and `main` in a process of its own.
+A subclass of `StandInServer` answers as its server does. A stand-in runs in a test's event loop (`async with`), in a
+thread (`in_thread`), or as a program (`main`).
 """
 
 from __future__ import annotations
@@ -22,71 +22,70 @@ from urllib.parse import urlsplit
 
 Body = Mapping[str, Any]
 _TLS = b"\x16"
-"""The first byte from a client that uses https."""
+"""First byte from a client that uses TLS."""
 PATIENCE = 20.0
-"""A test fails if it has to wait for longer than this many seconds."""
+"""Seconds that a test may wait before it fails."""
 
 
 class Ending(StrEnum):
-    """The way in which a streamed reply ends."""
+    """The end of a streamed reply."""
 
     DONE = "done"
     EOF = "eof"
-    """The stream ends regularly, but without its last part. Ollama's stream does this after too many equal tokens."""
+    """The stream ends without its last part, as in Ollama after too many equal tokens."""
     ERROR = "error"
-    """The last line contains an error."""
+    """The last line is an error."""
     BREAK = "break"
-    """The connection is closed in the middle."""
+    """The connection is closed before the end."""
     RESET = "reset"
     """The connection is reset."""
     STALL = "stall"
-    """The stream never ends, and nothing more is sent."""
+    """The stream never ends, but sends nothing more."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """One reply, and the way to send it."""
+    """A reply, and the way to send it."""
 
     text: str = ""
     thinking: str = ""
-    """Thoughts before the text. They are sent if the model can think, and the request does not turn thinking off."""
+    """Thoughts before the text. Only a model that can think sends them, if the request allows thinking."""
     token: int = 8
-    """Number of code points that are sent and counted as one token."""
+    """Number of characters in a token. A token is sent as a whole."""
     load: float = 0.0
-    """Seconds before anything is sent."""
+    """Seconds to load the model, before anything is sent."""
     reading: float = 0.0
-    """Seconds to read the whole prompt. It takes less if part of the prompt is cached. Only some stand-ins use this."""
+    """Seconds to read the whole prompt. A cached part takes no time. Only some stand-ins use this."""
     pause: float = 0.0
-    """Seconds before each token except the first, and after each piece of `raw`."""
+    """Seconds before each token except the first, and after each item of `raw`."""
     until: threading.Event | None = None
-    """The tokens after the first are held back until this event is set. None: they are sent at once."""
+    """Event that must be set before the second token is sent; None to send at once."""
     packet: int | None = None
-    """Number of bytes that are sent at once, even if this splits lines and characters. None: a line is sent at once."""
+    """Number of bytes to send at once, even if this splits lines and characters; None to send whole lines."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
-    """Text of the last line if `ending` is ERROR, and of an error status."""
+    """Error text: of the last line if `ending` is ERROR, or of a response with an error status."""
     prompt_tokens: int | None = None
-    """The number of prompt tokens to report. None: the real number. 0: no number is reported."""
+    """Number of prompt tokens to report; None for the real number, 0 to report none."""
     status: int = 200
     body: str | None = None
-    """The body of a response that is sent instead of a stream. None: a stream, or an error if `status` is not 200."""
+    """Body to send instead of a stream; None for a stream, or for an error if `status` is not 200."""
     raw: Iterable[bytes] | None = None
-    """Bytes that are sent unchanged instead of a response. Afterwards the connection is closed."""
+    """Bytes to send unchanged instead of a response. Afterwards the connection is closed."""
 
     async def goes_on(self) -> None:
-        """Wait until the tokens after the first may be sent."""
+        """Wait until the second token may be sent."""
         while self.until is not None and not self.until.is_set():  # noqa: ASYNC110  # Another thread sets the event.
             await asyncio.sleep(0.02)
 
     def tokens(self, text: str) -> list[str]:
-        """Return the tokens of `text`."""
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
     def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
-        """Return the tokens of `thought` that are sent, those of the text, and the number of tokens that are written.
+        """Return the tokens of `thought` and of the text that are sent, and the number of written tokens.
 
-        The first stop text in either of them ends the reply. The stop text is written but not sent.
+        The first stop text ends the reply. It is written, but not sent.
         """
         texts, held = [thought, self.text], 0
         for index, text in enumerate(texts):
@@ -102,46 +101,47 @@ class Script:
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request, as it was received."""
+    """A received HTTP request."""
 
     method: str
     path: str
     headers: Mapping[str, str]
-    """Headers by names in lower case."""
+    """Headers, by lower-case name."""
     body: Body
 
 
 Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
-"""The answers to chats. They are replies in order, or a function that gets the request's body."""
+"""The replies to chats: a list, or a function of the request's body."""
 
 
 @dataclass
 class StandInServer:
-    """A server with one slot, so it writes one reply at a time.
+    """A server with one slot, which writes one reply at a time.
 
-    If a client hangs up, its request ends, even if the request is still waiting for the slot.
+    A request ends when its client hangs up, even if it is still waiting for the slot.
     """
 
     CHATS: ClassVar[str]
-    """The path of chats."""
+    """Path of chat requests."""
 
     replies: Replies = ()
     instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """Scripts by path. They are sent instead of the regular answers."""
+    """Scripts for other paths, instead of the regular answers."""
     port: int = field(default=0, kw_only=True)
-    """The port to listen on. 0: any free port."""
+    """Port to listen on; 0 for any free port."""
     host: str = field(default="", kw_only=True)
-    """The server's address. It is empty until the server runs."""
+    """Address of the server; empty until it runs."""
     requests_a_connection: int | None = field(default=None, kw_only=True)
-    """After this many requests, the server closes a connection just as the next request comes. This also happens with a
-    real server whose timeout has just expired. None: never.
+    """Close a connection after this many requests, just when the next request comes; None for never. Real servers
+    do this when a connection times out.
     """
     seen: list[Request] = field(default_factory=list, kw_only=True)
-    """All HTTP requests so far."""
+    """All HTTP requests."""
     events: list[str] = field(default_factory=list, kw_only=True)
-    """Events of chats, each with the number of the chat: `request 1`, `load 1` if the model had to be loaded, `first
-    byte 1`, and the end. The end is an `Ending` such as `done 1`, or `refused 1` if the answer was not a stream, or
-    `disconnected 1` if the client hung up.
+    """Events of chats, such as `request 1`, `load 1` if a model had to be loaded, `first byte 1`, and the end.
+
+    The number is the chat's. The end is an `Ending`, such as `done 1`, or `refused 1` for an answer without a stream,
+    or `disconnected 1` if the client hung up.
     """
 
     def __post_init__(self) -> None:
@@ -151,16 +151,15 @@ class StandInServer:
         self._answered = 0
 
     async def _answer(self, request: Request, number: int, writer: asyncio.StreamWriter) -> None:
-        """Answer a request. `number` is the number of chats so far, including this request if it is a chat."""
+        """Answer a request. `number` is the number of chats so far, including this one."""
         raise NotImplementedError
 
     def _error(self, text: str) -> str:
-        """Return the body of an error."""
         return json.dumps({"error": text})
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats. A request with an empty body does not count."""
+        """The bodies of all chats, without empty ones."""
         return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
@@ -183,7 +182,7 @@ class StandInServer:
 
     @contextmanager
     def in_thread(self) -> Iterator[Self]:
-        """Serve from a thread, for code that is not in this event loop."""
+        """Serve from a thread, for code outside this event loop."""
         ready = threading.Event()
 
         async def serve() -> None:
@@ -206,7 +205,7 @@ class StandInServer:
         await self._until(lambda: event in self.events)
 
     async def until_asked(self, path: str) -> None:
-        """Wait until a request for `path` has come."""
+        """Wait until a request for `path` has arrived."""
         await self._until(lambda: any(request.path == path for request in self.seen))
 
     async def until_idle(self) -> None:
@@ -224,7 +223,6 @@ class StandInServer:
             self._changed.notify_all()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection until it ends."""
         self._writers.add(writer)
         try:
             ahead, before = b"", 0
@@ -247,9 +245,9 @@ class StandInServer:
     async def _answer_unless_gone(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Answer a request, and stop if the client hangs up.
+        """Answer a request. Stop if the client hangs up.
 
-        To notice this, the next byte is read. If it comes, it belongs to the next request. Return it.
+        To notice this, read the next byte. If there is one, it begins the next request. Return it.
         """
         number = len(self.requests)
         if script := self.instead.get(request.path):
@@ -292,13 +290,13 @@ class StandInServer:
         return Script(reply) if isinstance(reply, str) else reply
 
     async def _refuse(self, writer: asyncio.StreamWriter, status: int, text: str, number: int = 0) -> None:
-        """Answer with an error. `number` is the number of the chat, or 0 if the request is not a chat."""
+        """Answer with an error. `number` is the chat's number, or 0 for other requests."""
         if number:
             await self._happened(f"refused {number}")
         await respond(writer, status, self._error(text))
 
     async def _without_stream(self, script: Script, number: int, writer: asyncio.StreamWriter) -> bool:
-        """Answer a chat if `script` has an answer that is not a stream. Return False if it has none."""
+        """Answer a chat if `script` has an answer that is no stream. Return False if it has none."""
         if script.raw is not None:
             await self._happened(f"refused {number}")
             await send_raw(writer, script.raw, script.pause)
@@ -314,7 +312,7 @@ class StandInServer:
     async def _play(
         self, script: Script, lines: Sequence[str], endings: Mapping[Ending, str], number: int, stream: Stream
     ) -> None:
-        """Send `lines` as a stream, and end it as `script` says. `endings` has the last line for some endings."""
+        """Send `lines` as a stream, and end it as `script` says. `endings` has the last lines of some endings."""
         last = endings.get(script.ending)
         for index, line in enumerate([*lines, *([] if last is None else [last])]):
             await asyncio.sleep(script.pause if index else 0)
@@ -333,7 +331,7 @@ class StandInServer:
 
 
 class Stream:
-    """A chunked response. Its head is sent with the first text."""
+    """A chunked response. Its headers are sent with the first text."""
 
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
@@ -342,7 +340,7 @@ class Stream:
         self.has_begun = False
 
     async def send(self, text: str) -> None:
-        """Send `text`, one packet at a time."""
+        """Send `text` in packets."""
         self._begin()
         data = text.encode("utf-8", "replace")
         size = self.packet or len(data)
@@ -352,7 +350,7 @@ class Stream:
             await self.writer.drain()
 
     async def end(self) -> None:
-        """End the response as HTTP requires."""
+        """End the response properly."""
         self._begin()
         self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
@@ -375,7 +373,7 @@ async def respond(
 
 
 async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause: float) -> NoReturn:
-    """Send `pieces` unchanged, `pause` seconds apart, and end the connection."""
+    """Send `pieces` unchanged, `pause` seconds apart. Close the connection."""
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
@@ -384,7 +382,7 @@ async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause:
 
 
 def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
-    """End a connection in the middle of a response. If `ending` is RESET, the connection is reset and not closed."""
+    """End a connection before the response ends. RESET resets it, other endings close it."""
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -392,12 +390,12 @@ def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
 
 
 def compact(value: object) -> str:
-    """Return JSON as Go and other languages write it, without blanks and without escapes for foreign letters."""
+    """Return JSON as Go writes it: without blanks, and with foreign letters unescaped."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_replies(path: Path) -> list[str | Script]:
-    """Return the replies in a file. Each line is a JSON string, or an object with the fields of Script."""
+    """Return the replies in a file. A line is a JSON string, or an object with fields of Script."""
     values = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     return [value if isinstance(value, str) else _script(value) for value in values]
 
@@ -405,7 +403,7 @@ def read_replies(path: Path) -> list[str | Script]:
 def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
     """Serve the replies of a file until the process is terminated.
 
-    `start` returns a stand-in. It gets the replies, the names of the models, and the port.
+    `start` creates a stand-in from the replies, the names of the models, and the port.
     """
     parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
     parser.add_argument("--port", type=int, default=0)
@@ -424,10 +422,10 @@ async def _serve_forever(standin: StandInServer) -> None:
 
 
 async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request of a connection. None if there is none.
+    """Return the next request of a connection; None if there is none.
 
     Raises:
-        UnicodeError: the data is not HTTP, but the beginning of TLS.
+        UnicodeError: the client uses TLS.
     """
     ahead = ahead or await reader.read(1)
     if ahead == _TLS:
@@ -440,7 +438,7 @@ async def _read_request(ahead: bytes, reader: asyncio.StreamReader) -> Request |
     method, url, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
     content = await reader.readexactly(int(headers.get("content-length", "0")))
-    # A client that takes this server for a proxy sends a whole URL.
+    # a client that uses this server as a proxy sends a whole URL
     return Request(method, urlsplit(url).path, headers, json.loads(content) if content else {})
 
 

@@ -1,4 +1,4 @@
-"""Two versions of a function are compared by what their inputs give."""
+"""Compare two versions of a function by their results for the same inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adacoder.source.locate import locate
 TEXT = 'def f(n):\n    """F.\n\n    >>> f(3)\n    3\n    """\n    return n\n'
 TARGET = locate(TEXT, Path("/w/m.py"), Path("/w"), qualname="f")
 INPUTS = {3, 4, 2, 5, 0, 1, 6, 7}
-"""The arguments that are tried. -3 is not, because no example is negative."""
+"""Arguments that are tried. -3 is not tried, because no example is negative."""
 
 
 def version(outputs: Callable[[int], str | Seen | None]) -> Callable[[Sequence[Input]], object]:
@@ -130,7 +130,7 @@ async def test_which_outputs_are_the_same(here: str, there: str, is_same: bool) 
 
 
 async def test_a_smaller_input_also_runs_the_function() -> None:
-    """f(2) is smaller than f(20), and would differ, but does not run the function."""
+    """f(2) is smaller than f(20) and gives another result, but does not call the function."""
     target = locate(TEXT.replace("f(3)", "f(20)"), Path("/w/m.py"), Path("/w"), qualname="f")
     one = version(lambda n: Seen((str(n),), entered=n >= 20))
     other = version(lambda n: Seen((str(n + 1),), entered=n >= 20))

@@ -1,4 +1,4 @@
-"""The messages of a request to its model, and its use of the replies."""
+"""The messages that a request sends to its model, and its use of the replies."""
 
 from __future__ import annotations
 
@@ -43,10 +43,7 @@ TARGET = locate(MODULE, Path("/w/numbers.py"), Path("/w"), qualname="mean")
 
 
 def streaming(*replies: str, obeys: bool) -> ScriptedModel:
-    """A model that sends its replies a few characters at a time, until there is enough.
-
-    It `obeys` its stop texts if true.
-    """
+    """A model that sends its replies a few characters at a time. If it `obeys`, it ends a reply at a stop text."""
     left = iter(replies)
 
     def say(ask: Ask) -> Reply:
@@ -62,7 +59,7 @@ def streaming(*replies: str, obeys: bool) -> ScriptedModel:
 
 
 class Asking:
-    """Return the model-based Agents of one request, with a model that sends these replies."""
+    """Return a request's Agents. Their model answers with `replies`."""
 
     def __init__(self, *replies: str, of: Target = TARGET, obeys: bool = True) -> None:
         self.model = streaming(*replies, obeys=obeys)
@@ -241,7 +238,7 @@ FOLDER = os.environ.get("ADACODER_DATA")
 
 
 def recorded() -> Iterator[tuple[str, Target, str]]:
-    """Return real replies in which a server would stop, each with its id and its task."""
+    """Return recorded replies that a stop text would end, each with its id and task."""
     folder = Path(FOLDER or "")
     with gzip.open(folder / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
         tasks = {task["task_id"]: task for task in map(json.loads, lines)}
@@ -256,7 +253,7 @@ def recorded() -> Iterator[tuple[str, Target, str]]:
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 async def test_no_recorded_reply_is_another_for_what_a_server_stops_at(one_in: Callable[[int], int]) -> None:
-    """A reply of any kind has the same result, whether the server stops it or AdaCoder must close its stream."""
+    """The result is the same if the server ends a reply or if AdaCoder closes the stream."""
     stopped = again = 0
     for number, target, text in list(recorded())[:: one_in(5)]:
         closing, ending = Asking(text, text, of=target, obeys=False), Asking(text, text, of=target)

@@ -1,4 +1,4 @@
-"""Designed tests, in any form that a model uses."""
+"""Tests that a model designed, in every form in which models write them."""
 
 from __future__ import annotations
 

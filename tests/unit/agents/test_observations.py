@@ -1,4 +1,4 @@
-"""Observed tests survive a restart. A malformed file counts as missing."""
+"""Observed tests are stored for the next run. A malformed file counts as missing."""
 
 from __future__ import annotations
 

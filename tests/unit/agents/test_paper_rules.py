@@ -1,4 +1,4 @@
-"""Algorithm 3 as printed, step by step, and the Debug Specialist's use of it."""
+"""The paper's Algorithm 3 as printed, step by step, and its use by the Debug Specialist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def after(code: str, error: str | None = None) -> str:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        # lines 7-14: whole levels of four columns, rounded down, as tabs
+        # lines 7-14: round indentation down to multiples of four columns, written as tabs
         ("def f():\n    return 1", "def f():\n\treturn 1"),
         ("def f():\n     if x:\n           return 1", "def f():\n\tif x:\n\t\treturn 1"),
         ("   x = 1", "x = 1"),
@@ -32,14 +32,14 @@ def after(code: str, error: str | None = None) -> str:
         ("def f():\n\treturn 1", "def f():\n\treturn 1"),
         ("x = [\n        1,\n]", "x = [\n\t\t1,\n]"),
         ("x = 1\n  \ny = 2", "x = 1\n  \ny = 2"),
-        # lines 15-23: at least one level deeper after a colon
+        # lines 15-23: indent at least one level more after a colon
         ("def f():\n  return 1", "def f():\n\treturn 1"),
         ("def f():\nreturn 1", "def f():\n\treturn 1"),
         ("def f():\n  if x:\n    return 1", "def f():\n\tif x:\n\t\treturn 1"),
         ("def f():\n        return 1", "def f():\n\t\treturn 1"),
         ("def f():  # why\nreturn 1", "def f():  # why\nreturn 1"),
         ("x = 1\nif x:", "x = 1\nif x:"),
-        # line 26: lines that do not belong to the program
+        # line 26: remove lines that are not part of the program
         (
             "def f():\n    print(1)\n\nprint(f())\nassert f()\ninput()\nunittest.main()\nx = 2",
             "def f():\n\tprint(1)\n\nx = 2",
@@ -54,7 +54,7 @@ def test_step_one_filters_the_code(code: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        # lines 28-30: while it does not compile and has more than one function
+        # lines 28-30: remove the last function while the program does not compile
         ("def f():\n\treturn 1\ndef g(\n\tx", "def f():\n\treturn 1"),
         ("def f():\n\treturn 1\n\ndef g():\n\treturn (\n", "def f():\n\treturn 1\n"),
         ("def f():\n\treturn 1 +", "def f():\n\treturn 1 +"),

@@ -1,6 +1,6 @@
-"""Rendered prompts are stored as golden files, so that a diff shows each change of wording.
+"""Rendered prompts are compared with stored files, so that a diff shows every change of wording.
 
-To renew them after an intended change: `ADACODER_RENEW_GOLDEN=1 pytest tests/unit/agents/test_prompt.py`.
+To update the files after an intended change: `ADACODER_RENEW_GOLDEN=1 pytest tests/unit/agents/test_prompt.py`.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_the_projects_instructions_end_the_system_text() -> None:
 
 
 def packed(target: Target, *found: Piece, context_tokens: int) -> list[str]:
-    """Return the kinds of the pieces that the prompt has, in the order of the list."""
+    """Return the kinds of the context's pieces in the prompt, in their order."""
     shared = prompt.brief(target, found, ROLES, window=Window(context_tokens), instructions="").shared
     assert target.docstring.splitlines()[0] in shared
     kept = [piece for piece in found if piece.text in shared]
@@ -274,7 +274,10 @@ class Page:
 
 @pytest.mark.parametrize(("name", "may_stop"), [("block", False), ("quoted", True), ("Page.code", False)])
 def test_only_a_function_about_fences_may_write_one(name: str, may_stop: bool) -> None:
-    """Fences around the function, in its module or in our own prompt, do not count."""
+    """Only the function itself decides whether it may write fences.
+
+    Fences in its module or in AdaCoder's prompt do not count.
+    """
     of = locate(FENCED, Path("/nowhere/pages.py"), Path("/nowhere"), qualname=name)
     packed = prompt.brief(
         with_class_examples(of),

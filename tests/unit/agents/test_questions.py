@@ -1,4 +1,4 @@
-"""Questions about outputs, and the examples that the answers become."""
+"""Questions about outputs, and the examples that are made from the answers."""
 
 from __future__ import annotations
 

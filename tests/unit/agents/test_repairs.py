@@ -1,4 +1,4 @@
-"""The Debug Specialist's rules. Each fixes its own error, and none changes correct code."""
+"""The Debug Specialist's rules. Each fixes one kind of error, and none changes correct code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clusters that are used without a flag."""
+"""The cluster addresses that are accepted without a flag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a cluster's worker before it joins a run."""
+"""The report that a cluster's worker sends before it joins a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 if find_spec("distributed") is None:
     pytest.skip("Dask is not installed: pip install 'adacoder[arena]'", allow_module_level=True)
 
-from adacoder.arena.cells import digest  # after imports that may skip
+from adacoder.arena.cells import digest  # imports first, because they may skip the test
 from adacoder.arena.dask_worker import Run, refusal, versions
 from adacoder.settings import Settings
 
@@ -28,7 +28,7 @@ def test_it_joins_where_a_file_of_tasks_is_not(run: Run) -> None:
 
 
 def test_it_must_see_the_users_own_code(run: Run, tmp_path: Path) -> None:
-    assert refusal(OURS, replace(run, own=tmp_path)) is None  # the control
+    assert refusal(OURS, replace(run, own=tmp_path)) is None  # control: a folder that the worker sees
     missing = tmp_path / "not there"
     why = refusal(OURS, replace(run, own=missing))
     assert why == f"it does not see {missing}: your own code must be at the same path for all workers."

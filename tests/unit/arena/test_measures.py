@@ -1,4 +1,4 @@
-"""Estimators are compared with brute force and other computations, and figures come from handmade rows."""
+"""Compare estimators with brute force and with published values, and check figures of handmade rows."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_wilsons_bounds_are_where_the_score_test_turns(drawn: tuple[int, int]) -
     assert 0 <= low <= hits / of <= high <= 1
     for bound in (low, high):
         if 0 < bound < 1:
-            # Return the shares p0 that a score test does not reject: |p - p0| = z * sqrt(p0 q0 / n).
+            # the shares p0 that a score test does not reject: |p - p0| = z * sqrt(p0 q0 / n)
             assert abs(hits / of - bound) == pytest.approx(1.959964 * math.sqrt(bound * (1 - bound) / of), rel=1e-4)
 
 
 @pytest.mark.parametrize(
     ("hits", "of", "low", "high"),
-    # Values from R 4.3, prop.test(hits, of, correct = FALSE), and Newcombe (1998), Table I.
+    # values from R 4.3, prop.test(hits, of, correct = FALSE), and Newcombe (1998), Table I
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
 def test_wilsons_interval_as_published(hits: int, of: int, low: float, high: float) -> None:
@@ -116,7 +116,7 @@ def test_the_curve_takes_the_attempt_that_got_furthest() -> None:
 def test_the_curve_is_not_told_where_attempts_were_not_judged() -> None:
     rows = [row(0, attempts=(attempt(1, right=None), attempt(2, failure=None, right=None)))]
     assert measures.by_round(0)(rows) is None
-    assert measures.by_round(1)(rows) is not None  # this is the row's own last program, which was judged
+    assert measures.by_round(1)(rows) is not None  # the row's last program, whose verdict is known
 
 
 def test_a_repair_is_no_program_of_its_own() -> None:
@@ -179,7 +179,7 @@ def test_a_pair_is_the_first_samples_of_a_task_that_both_have() -> None:
 
 
 def _resampled(task: int, *words: str) -> Row:
-    """Return a row of `resample` with a program of 100 tokens for each word, `+` or `-`."""
+    """Return a row of `resample` with a program of 100 tokens for each character, `+` or `-`."""
     attempts = [
         attempt(number, right=word == "+", failure=None if word == "+" else "exception", code=str(number))
         for number, word in enumerate(words, 1)

@@ -1,4 +1,4 @@
-"""Successive halving of arms with a known strength, and with a clock that only they advance."""
+"""Rank arms of known strength by successive halving, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FUNCTIONS = [f"f{number}" for number in range(32)]
 
 
 class World:
-    """Arms, each with a share of solved functions and a number of seconds."""
+    """Combinations of a model and a workflow that solve a given share of functions, in a given number of seconds."""
 
     def __init__(self, arms: dict[str, tuple[float, float]]) -> None:
         self.arms = {Arm(name, "adacoder"): told for name, told in arms.items()}
@@ -46,7 +46,7 @@ def test_the_best_wins_and_the_bad_cost_little() -> None:
 def test_it_ends_in_time() -> None:
     world = World({"one": (0.9, 1.0), "two": (0.5, 1.0), "three": (0.2, 1.0)})
     ranking = world.ranked(12)
-    assert world.now <= 12 + 3  # work that started in time ends by this clock, which stops while others wait
+    assert world.now <= 12 + 3  # the simulated clock stands still during waits, so work that started in time also ends
     assert not ranking.is_complete
     assert ranking.best is not None
 

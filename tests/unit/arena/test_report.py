@@ -1,4 +1,4 @@
-"""The HTML report and the plots with hostile names."""
+"""The HTML report and the plots, with hostile names."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_journal_is_read_only_where_a_run_writes_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["run/arena.journals", "run"])
 def test_a_folder_of_journals_is_no_link(where: str, tmp_path: Path) -> None:
-    """The rows' own folder may be one, because the user named it."""
+    """The folder of the rows may be a link, because the user named it."""
     real = tmp_path / "elsewhere"
     (real / "arena.journals").mkdir(parents=True)
     for folder in (real, real / "arena.journals"):

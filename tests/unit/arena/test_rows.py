@@ -1,4 +1,4 @@
-"""Files of rows: valid and invalid rows, and one writer at a time."""
+"""Files of rows: valid and invalid rows, and only one writer at a time."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ async def test_a_disk_that_is_full_leaves_whole_rows(tmp_path: Path, monkeypatch
         with pytest.raises(RowsError, match="No space left"):
             await file.add(replace(ROW, sample=1))
     assert path.read_bytes() == before
-    await file.add(replace(ROW, sample=1))  # when there is room again
+    await file.add(replace(ROW, sample=1))  # the disk has room again
     await file.close()
     assert [row.sample for row in RowsReader().rows(path)] == [0, 1]
 
@@ -128,7 +128,7 @@ ODD = [
     *("null", "true", "-1", "1.5", "1e400", "NaN", "Infinity", "9" * 400, '"7"', '"\\ud800"', "[]", "[[]]", "{}"),
     *('{"a": 1}', "[" * 100_000, '{"a":' * 100_000, '"=cmd()"', '"</script>\\u001b[2J"'),
 ]
-"""Values that some member of a row cannot have."""
+"""Values that at least one member of a row must not have."""
 
 
 def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -141,7 +141,7 @@ def members(told: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def with_odd_members() -> Iterator[str]:
-    """Yield rows in which one member has an odd value."""
+    """Yield a row for each member and each of the values in `ODD`."""
     told = json.loads(ROW.line())
     for holder, name in [*members(told)]:
         right, holder[name] = holder[name], "ODD"
@@ -191,7 +191,7 @@ def test_a_line_without_end_is_not_held_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with path.open("wb") as file:
         file.write(ROW.line().encode())
-        file.truncate(150 << 20)  # zeros, which take no space on disk
+        file.truncate(150 << 20)  # a file of zeros takes no space on disk
         file.seek(0, 2)
         file.write(b"\n" + ROW.line().encode())
     reading = RowsReader()

@@ -1,4 +1,4 @@
-"""Tables of handmade rows in every printed format."""
+"""Tables of handmade rows in every format."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_figure_4_is_a_mean_over_frameworks_in_any_order(is_reversed: bool) -> N
 
 
 def test_figures_1_and_2_are_by_repair_and_by_plan() -> None:
-    """The first program of plan i solves task i. Each plan has six programs."""
+    """Six programs are written for each plan. Plan number i solves task number i with its first program."""
     rows = []
     for solved in range(5):
         attempts = tuple(
@@ -288,7 +288,8 @@ def test_tables_take_time_that_grows_as_their_rows_do(make: Callable[[int], Row]
         tables(rows, ["own", "adacoder"])
         return time.thread_time() - began
 
-    # There are four times as many rows, and the square of four is 16. On a busy machine one try may be slow.
+    # Four times as many rows may take four times as long. A quadratic algorithm takes 16 times. A busy machine may need
+    # a second try.
     assert any(seconds(800) < 9 * seconds(200) for _ in range(3))
 
 

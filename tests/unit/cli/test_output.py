@@ -1,4 +1,4 @@
-"""Diffs as `patch` and `git apply` read them."""
+"""Diffs that `patch` and `git apply` accept."""
 
 from __future__ import annotations
 

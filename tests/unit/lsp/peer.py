@@ -1,4 +1,4 @@
-"""A server in this process, behind its protocol, and the messages that it sends."""
+"""A language server in this process, and the messages that it sends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pygls.lsp.server import LanguageServer
 
 
 class Peer:
-    """A server and the messages that it sends."""
+    """A server, and the messages that it sends."""
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -31,7 +31,7 @@ class Peer:
         """Do nothing. pygls closes its writers."""
 
     def receive(self, **message: Any) -> None:
-        """Receive a message as the server's main loop does."""
+        """Receive a message as in the server's main loop."""
         protocol: Any = self.server.protocol
         protocol.receive(json.dumps({"jsonrpc": "2.0", **message}).encode())
 
@@ -51,12 +51,12 @@ class Peer:
         return next((each for each in self.sent if each.get("id") == message_id and "method" not in each), None)
 
     def error(self, message_id: Any) -> int | None:
-        """Return the code of an error answer; None without an answer, and 0 for a result."""
+        """Return the code of an error answer; None without an answer, 0 for a result."""
         answer = self.answer(message_id)
         return None if answer is None else answer.get("error", {"code": 0})["code"]
 
 
 async def turns() -> None:
-    """Let everything that is ready run."""
+    """Let all ready tasks run."""
     for _ in range(20):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The treatment of a job's result: the policy as a table, for plain objects."""
+"""The table that decides what happens to a job's result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATUSES = [Status.VERIFIED, Status.UNVERIFIED, Status.PARTIAL]
 
 
 def outcome(status: Status, passed: int = 1) -> Outcome:
-    """Return an Outcome whose candidate could be inserted. If it is partial, `passed` examples passed."""
+    """Return an Outcome with a candidate. For a partial one, `passed` is the number of passed examples."""
     if status is not Status.PARTIAL:
         return Outcome(status, TARGET, candidate=CANDIDATE, edits=EDITS)
     results = tuple(ExampleResult(each, matched=n < passed, got="2") for n, each in enumerate(TARGET.examples))
@@ -49,7 +49,6 @@ def decided(
 
 
 def effect(decision: Decision) -> str:
-    """Return the effect in one word."""
     if decision.inserts:
         assert decision.keeps, "it is kept until it is inserted"
         return "insert"

@@ -1,4 +1,4 @@
-"""The mirror of an open document has the same text as the editor after any edit."""
+"""The server's copy of a document equals the editor's text after any edit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def units(text: str, encoding: str) -> int:
 
 
 def position(text: str, offset: int, encoding: str) -> types.Position:
-    """Return the position of an offset, counted without AdaCoder's code."""
+    """Return the position of an offset, computed independently of AdaCoder."""
     lines = re.split(r"\r\n|\r|\n", text[:offset])
     return types.Position(len(lines) - 1, units(lines[-1], encoding))
 
@@ -34,7 +34,7 @@ def document(text: str, encoding: str = "utf-16", kind: type[TextDocument] = Doc
 
 
 def replace(there: TextDocument, start: int, end: int, new: str, encoding: str) -> str:
-    """Replace a part of a document, as a client does. Return the expected text."""
+    """Replace a part of a document as a client does. Return the expected text."""
     text = there.source
     at = types.Range(position(text, start, encoding), position(text, end, encoding))
     there.apply_change(types.TextDocumentContentChangePartial(range=at, text=new))
@@ -46,7 +46,7 @@ def test_it_follows_any_series_of_changes(encoding: str, text: str, data: st.Dat
     there = document(text, encoding)
     for _ in range(4):
         text = there.source
-        # LSP has no position between the two halves of `\r\n`.
+        # LSP has no position inside `\r\n`
         places = [i for i in range(len(text) + 1) if text[max(i - 1, 0) : i + 1] != "\r\n"]
         start, end = sorted((data.draw(st.sampled_from(places)), data.draw(st.sampled_from(places))))
         expected = replace(there, start, end, data.draw(texts), encoding)

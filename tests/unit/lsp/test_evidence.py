@@ -1,4 +1,4 @@
-"""Evidence follows functions through any edits, with the same result as a new reading of the whole text."""
+"""Evidence moves with functions through edits, as if the whole text were read again."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_evidence_holds_exactly_while_its_text_stands(changes: list[tuple[int, i
         start = min(start, len(text))
         end = min(start + length, len(text))
         if "\r" in text[start - 1 : end + 1]:
-            continue  # an editor makes no edits inside a line's end
+            continue  # no editor makes edits inside a line's end
         undo = (start, start + len(new), text[start:end])
         for begin, finish, fresh in [(start, end, new), undo][: 1 + is_undone]:
             place = types.Range(position(document, begin), position(document, finish))

@@ -30,7 +30,7 @@ def test_a_wrong_address_is_found_out() -> None:
 
 
 def test_handlers_of_the_most_frequent_messages_are_imported_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gc, "freeze", lambda: None)  # other tests need the collector
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # later tests need the garbage collector
     found.cache_clear()
     assert found.cache_info().currsize == 0
     _prepare(create())

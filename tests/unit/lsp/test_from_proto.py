@@ -1,4 +1,4 @@
-"""Parameters of AdaCoder's own commands and requests, and the messages about invalid ones."""
+"""Parameters of AdaCoder's commands and requests, and messages about invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Habits of clients, by the clients' names."""
+"""Behaviour that depends on the name of the client."""
 
 from __future__ import annotations
 

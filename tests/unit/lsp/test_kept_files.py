@@ -1,4 +1,4 @@
-"""Kept results on disk. A written result is read again, and nothing else is."""
+"""Kept results on disk: a result that was written can be read, and nothing else."""
 
 from __future__ import annotations
 

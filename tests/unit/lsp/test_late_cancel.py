@@ -1,4 +1,4 @@
-"""A job that is cancelled after its result was inserted keeps that end."""
+"""A job that is cancelled after its result was inserted ends as inserted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def a_job() -> Job:
 
 
 class Inserting(JobWork):
-    """Work whose result is inserted at once, and whose progress takes long to close."""
+    """Work that inserts its result at once, and then takes long to close its progress."""
 
     def __init__(self, job: Job) -> None:
         server = create()

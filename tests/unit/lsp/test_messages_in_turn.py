@@ -1,4 +1,4 @@
-"""The handshake, and messages that come out of turn or are invalid."""
+"""The handshake, and messages that are invalid or come at the wrong time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each remedy in `pygls_fixes` does. `test_upstream.py` shows that plain pygls still has the faults."""
+"""The effect of each workaround in `pygls_fixes`. `test_upstream.py` shows that pygls still needs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ async def fresh() -> Peer:
 
 @pytest.fixture
 async def peer(fresh: Peer) -> Peer:
-    """Return a server that is initialized."""
     fresh.initialize()
     return fresh
 

@@ -1,4 +1,4 @@
-"""The settings that the display uses are never older than the latest change of the editor's settings."""
+"""The display never uses older settings than the editor's latest change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ URI = Uri("file:///project/demo.py")
 
 
 class Changing(Shown):
-    """Asks an editor whose answer was on its way when the settings changed."""
+    """An editor whose answer has the old settings, because they changed while it was on its way."""
 
     def __init__(self) -> None:
         client = SimpleNamespace(begin=lambda work: work.close())

@@ -1,4 +1,4 @@
-"""One store of results knows all parts of an ended job, or none of them."""
+"""The store of results has either all parts of an ended job or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ HEADER = "def f(x):"
 
 
 def outcome(body: str = "return x", header: str = HEADER, name: str = "f") -> Outcome:
-    """Return an Outcome whose candidate has `body`."""
     text = header.replace(" f", f" {name}") + '\n    """Twice."""\n'
     target = locate(text, FILE, FOLDER, qualname=name)
     end = len(text)
@@ -125,7 +124,7 @@ def test_an_equal_result_is_kept_once_and_the_oldest_goes_first() -> None:
 
 
 class Written:
-    """Files that only record the calls."""
+    """Stands for the files of kept results, and only records calls."""
 
     def __init__(self) -> None:
         self.done: list[str] = []

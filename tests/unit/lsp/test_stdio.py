@@ -1,4 +1,4 @@
-"""The framing of messages: contents are read, and a broken header ends the session."""
+"""The framing of messages: contents are read, and a malformed header ends the session."""
 
 from __future__ import annotations
 

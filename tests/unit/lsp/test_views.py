@@ -1,4 +1,4 @@
-"""The decorator of handlers for one document, which reads parameters before a handler is called."""
+"""The decorator of handlers that concern one document. It reads the parameters before it calls the handler."""
 
 from __future__ import annotations
 

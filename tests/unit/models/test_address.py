@@ -1,4 +1,4 @@
-"""Addresses in the forms that users write."""
+"""Addresses of servers as users write them."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_base_url_is_never_guessed(written: str | None, monkeypatch: pytest.Mo
     ],
 )
 async def test_what_is_at_home(numbers: list[str], at_home: bool, resolve_by: Callable[..., None]) -> None:
-    """A name is local if all its addresses are."""
+    """A name counts as local only if all its addresses are local."""
 
     async def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
         assert (host, port) == ("gpu", 8000)

@@ -1,4 +1,4 @@
-"""The lease: one request at a time holds a model, in the order of arrival."""
+"""One request at a time holds a model's lease, in the order of arrival."""
 
 from __future__ import annotations
 

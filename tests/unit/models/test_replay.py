@@ -105,7 +105,7 @@ async def test_a_missing_a_further_and_a_different_message_are_shown(
 
 
 async def mismatch(tmp_path: Path, recorded: str, asked: str) -> list[str]:
-    """Return the shown difference between two texts."""
+    """Return the description of the difference between two requests."""
     path = tmp_path / "talk"
     path.unlink(missing_ok=True)
     await record(path, [((Message("user", recorded),), Reply("x"))])
@@ -176,7 +176,7 @@ async def test_a_recording_is_replayed_on_another_machine(tmp_path: Path) -> Non
     replay.redaction = eva
     with pytest.raises(ReplayMismatch) as caught:
         await ask(replay, (Message("user", there[0].content.replace("See", "Not")),))
-    # Only the relevant part is shown, and nothing of this machine.
+    # only the relevant part is shown, and nothing about this machine
     assert str(caught.value).partition(" @@\n")[2] == (
         " [user]\n FileNotFoundError: '<workspace>/data.csv', <f at 0x…>\n-See '~/x' and '~/x'.\n+Not '~/x' and '~/x'."
     )
@@ -260,7 +260,7 @@ async def test_a_file_that_is_cut_off_anywhere_is_told_from_a_whole_one(tmp_path
     for size in range(1, len(text) - 1):
         path.write_text(text[:size])
         if text[:size].rstrip().endswith("\n}"):
-            assert read(path).exchanges == []  # it ends after the header
+            assert read(path).exchanges == []  # the file ends after the header
         else:
             with pytest.raises(BadRecording, match=r"the part from line \d+ on is not understood"):
                 read(path)

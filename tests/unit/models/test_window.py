@@ -1,4 +1,4 @@
-"""Test the measures of texts in tokens."""
+"""Estimates of the size of texts in tokens."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def test_what_no_tokenizer_joins(text: str, tokens: int) -> None:
 
 WORDS = (Message("user", "word " * 1022),)
 WORDY = (Message("user", "internationalisation " * 600),)
-"""A text of 3,000 tokens by the estimate. A model that knows the word counts 600."""
+"""A text that is estimated at 3,000 tokens. A model with its words in the vocabulary counts only 600."""
 
 
 @pytest.mark.parametrize(
     ("messages", "counted", "window", "cut"),
     [
-        # Up to 0.24 the prompt fills the window. From 0.30 on it fills half of it.
+        # Ollama up to 0.24 cuts a prompt to the whole window, and from 0.30 on to half of it
         (WORDS, 1024, 1024, True),
         (WORDS, 1030, 1024, True),
         (WORDS, 514, 1024, True),
@@ -89,18 +89,18 @@ WORDY = (Message("user", "internationalisation " * 600),)
         (WORDY, 2047, 2048, False),
         (WORDY, 1026, 2048, True),
         (WORDY, 1080, 2048, False),
-        # Fewer tokens than words.
+        # a model that counts fewer tokens than there are words
         (WORDS, 600, 1024, True),
         (WORDS, 600, 2048, True),
         (WORDS, 1022, 2048, False),
         (WORDS, 1026, 2048, False),
-        # The server uses another window than the requested one.
+        # the server uses another window than requested
         (WORDY, 1026, 8192, True),
         (WORDY, 1080, 8192, False),
         (WORDY, 1015, 8192, False),
         (WORDY * 4, 4096, 32768, True),
         (WORDY * 4, 4080, 32768, False),
-        # Half of the estimate, as models count it that know many long words.
+        # half of the estimate, as for a vocabulary with many long words
         (WORDY[:1] + WORDS, 2050, 8192, False),
         (WORDY, 2500, 2048, False),
     ],
@@ -118,13 +118,13 @@ def test_what_is_usual_of_a_model_is_no_sign_of_cutting() -> None:
     calibration.learn(WORDY, 1000)
     assert not calibration.was_cut(WORDY, 1026, 2048)
     assert not calibration.was_cut(WORDY, 1026, 8192)
-    # Even so, it cannot be less than this.
+    # no model counts fewer tokens
     assert calibration.was_cut(WORDY, 599, 8192)
 
 
 @given(st.integers(1, 60_000), st.floats(0.4, 1.3), st.sampled_from([2048, 4096, 8192, 16384, 32768]))
 def test_nobody_is_accused_where_what_was_read_is_what_was_expected(size: int, ratio: float, window: int) -> None:
-    """The model may count tokens in any way, as long as the prompt fits into the window by the estimate."""
+    """A model may count tokens in its own way, as long as the prompt fits by the estimate."""
     messages = (Message("user", "word" * size),)
     counted = math.ceil(estimate_chat(messages) * ratio)
     assume(estimate_chat(messages) <= window and not window <= counted)
@@ -136,7 +136,7 @@ def test_the_ratio_is_that_of_the_worst_and_of_the_last() -> None:
     assert calibration.ratio == 1.0
     calibration.learn(WORDS, 721)  # 0.7 of the estimate
     assert calibration.ratio == pytest.approx(0.75)
-    calibration.learn(WORDS, 824)  # 0.8
+    calibration.learn(WORDS, 824)  # 0.8 of the estimate
     assert calibration.ratio == pytest.approx(0.85)
     for _ in range(32):
         calibration.learn(WORDS, 721)
@@ -156,18 +156,18 @@ def prompt(*texts: str) -> tuple[Message, ...]:
 
 
 def cached(calibration: Calibration, text: str, seconds: float | None, *, by_server: bool = True) -> int:
-    """Return the tokens that the server had cached of a prompt of 500 tokens, if it read the rest in `seconds`."""
+    """Return the number of cached tokens in a prompt of 500, if the server read the rest in `seconds`."""
     return calibration.cached(prompt(text), 500, seconds, by_server=by_server)
 
 
 FIRST, SECOND, THIRD = ("a " * 400 + f"{last} " * 100 for last in "abc")
-"""Prompts that share four fifths of their text."""
+"""Prompts that have four fifths of their text in common."""
 
 
 @pytest.mark.parametrize("by_server", [True, False], ids=["the server's clock", "ours"])
 def test_what_a_server_had_read_before_shows_in_the_time_it_took(by_server: bool) -> None:
     calibration = Calibration()
-    assert cached(calibration, FIRST, 5.0, by_server=by_server) == 0  # this sets the server's pace
+    assert cached(calibration, FIRST, 5.0, by_server=by_server) == 0  # this prompt measures the server's speed
     assert cached(calibration, SECOND, 1.0, by_server=by_server) == 400
     assert cached(calibration, THIRD, 3.0, by_server=by_server) == 200
     assert cached(calibration, FIRST, 5.0, by_server=by_server) == 0
@@ -179,9 +179,9 @@ def test_what_a_server_had_read_before_shows_in_the_time_it_took(by_server: bool
     [
         (None, True, 400),
         (None, False, 400),
-        # the server had cached all of it before this process started, so its pace cannot have been slower
+        # the prompt was cached before this process started, so the server is not slower than this
         (0.01, True, 400),
-        (0.01, False, 0),  # times by our clock may include waits, so nothing is certain
+        (0.01, False, 0),  # times on our clock may include waits, so nothing is certain
         (5.0, False, 400),
     ],
 )
@@ -195,7 +195,7 @@ def test_the_pace_shows_in_what_a_prompt_has_of_its_own(first: float | None, by_
 def test_a_server_that_keeps_nothing_is_not_said_to() -> None:
     calibration = Calibration()
     for text, seconds in ((FIRST, 5.0), (SECOND, 5.3), (THIRD, 4.9), (FIRST, 5.1), (SECOND, 4.8)):
-        assert cached(calibration, text, seconds) <= 50  # the errors of the clock are about this large
+        assert cached(calibration, text, seconds) <= 50  # a difference that the clock's error explains
 
 
 def test_after_the_model_was_loaded_nothing_had_been_read() -> None:
@@ -214,7 +214,7 @@ def test_a_wait_for_others_does_not_make_a_server_slow() -> None:
 
 def test_only_what_two_prompts_have_in_common_can_have_been_read_before() -> None:
     calibration = Calibration()
-    cached(calibration, FIRST, 50.0)  # the machine was busy with something else
+    cached(calibration, FIRST, 50.0)  # other work delayed the machine
     assert cached(calibration, "a " * 100 + "b " * 400, 5.0) == 100
     assert cached(calibration, "c " * 500, 0.1) == 0
 
@@ -239,9 +239,9 @@ def test_what_is_expected_of_a_prompt_is_what_the_last_one_took() -> None:
 COUNTS: Mapping[str, Mapping[str, int]] = json.loads(
     Path(__file__).with_name("token_counts.json").read_text(encoding="utf-8")
 )
-"""The tokens that llama.cpp counts in each of `KINDS` with the vocabularies of published models, written by
-`tests/real/count.py`. llama.cpp's own test vocabularies GPT-2 and Baichuan are left out, because they have no tokens
-for runs of blanks.
+"""Tokens that llama.cpp counts in `KINDS` for published vocabularies, written by `tests/real/count.py`.
+
+llama.cpp's test vocabularies GPT-2 and Baichuan are left out, because they have no tokens for runs of blanks.
 """
 
 
@@ -263,7 +263,7 @@ def test_no_vocabulary_counts_less_than_the_lower_measure(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["code", "tabs", "lines that end as on Windows", "prose", "doctests", "constants"])
 def test_the_upper_measure_of_what_modules_are_made_of_is_not_far_off(name: str) -> None:
-    """Otherwise every number would be an upper measure. A prompt leaves out text that seems too long for the window."""
+    """The upper limit must not be far too high, because prompts leave out texts that seem too long."""
     most = max(counts[name] for counts in COUNTS.values())
     assert estimate(KINDS[name]) <= 1.6 * most
 
@@ -276,7 +276,7 @@ def test_what_is_expected_of_a_model_that_nothing_is_known_of(vocabulary: str, n
 
 @pytest.mark.parametrize("vocabulary", COUNTS)
 def test_nobody_is_accused_for_the_words_that_a_vocabulary_has(vocabulary: str) -> None:
-    """A prompt that fits and was read completely is never said to be cut, in any language."""
+    """In any language, a prompt that was read completely is never reported as cut."""
     for name, counted in COUNTS[vocabulary].items():
         chat = prompt(KINDS[name])
         calibration = Calibration()

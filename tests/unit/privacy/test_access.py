@@ -1,4 +1,4 @@
-"""A file's real path and its content decide whether it may be read for a workspace."""
+"""The real path and the content of a file decide whether it may be read for a workspace."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_belongs_to_the_workspace_is_read(ws: Path) -> None:
     for name in ("mod.py", "pkg/inner.py", "link.py", "folder/inner.py", "../around/mod.py", "pkg/../mod.py"):
         assert access.read(ws / name, most=MOST) == b"x = 1\n"
         assert access.refusal(ws / name) is None
-    assert access.refusal(ws / "new.py") is None  # it is open in an editor, and not saved yet
+    assert access.refusal(ws / "new.py") is None  # open in an editor, and not saved yet
     assert Access([ws.parent / "around"]).read(ws / "mod.py", most=MOST)
 
 
@@ -86,7 +86,7 @@ def test_what_is_too_long_is_not_read(ws: Path) -> None:
 
 
 def test_the_file_that_is_opened_is_the_one_that_was_asked_about(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A swap of the file or a folder above it, between question and opening, reveals nothing."""
+    """Replacing the file or its folder between the check and the opening reveals nothing."""
     fill(ws.parent, "out/inner.py", text="Windermere7")
     swaps = {
         "mod.py": lambda: ((ws / "mod.py").unlink(), (ws / "mod.py").symlink_to("../out/inner.py")),

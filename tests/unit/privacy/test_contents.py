@@ -1,6 +1,6 @@
-"""Texts that count as secrets, in all forms and encodings, texts that do not, and the renewal of the list of forms.
+"""Texts that count as secrets, texts that do not, and updates of the patterns for secrets.
 
-Every secret here is made while the tests run.
+Every secret is generated while the tests run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MARKS = ("a secret of Kubernetes", "a vault of Ansible")
 
 
 def instance(source: str, chance: random.Random) -> str:
-    """Return a random text that a pattern matches. Its lookarounds are ignored."""
+    """Return a random text that matches a pattern. Ignore lookarounds."""
     return _made(_parser.parse(source.removeprefix(r"\b")), chance)
 
 
@@ -62,7 +62,7 @@ def _part(kind: str, value: Any, chance: random.Random) -> str:
 
 
 def _class(items: Any) -> str:
-    """Return the source of a class of characters."""
+    """Return the regular expression of a class of characters."""
     parts = []
     for kind, value in items:
         match str(kind):

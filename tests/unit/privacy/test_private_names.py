@@ -1,4 +1,4 @@
-"""Names of private files, and names of readable files in usual projects."""
+"""Names of private files, and names of usual project files, which are readable."""
 
 from __future__ import annotations
 
@@ -79,8 +79,7 @@ PRIVATE = [
     "credentials - Copy.json",
     ".env (copy)",
 ]
-"""A well-known program keeps a key, a password or a session in each of these, or each is a usual copy of such a file.
-"""
+"""Files in which well-known programs store a key, a password or a session, and usual copies of such files."""
 
 _READABLE = """
 main.py secrets.py credentials.py secrets/__init__.py secrets/store.py credentials/models.pyi tokens/bpe.py keys.py
@@ -118,7 +117,7 @@ hosts.json state.json id.json mcp_server.py tests/data/tokens.json .ipynb_checkp
 buildspec.yml firebase.json vercel.json netlify.toml x/config.json hosts.yml keystore.md.example config/routes.yml
 """
 READABLE = _READABLE.split()
-"""Well-known projects have a file like each of these, and examples may need it."""
+"""Files of well-known projects that examples may need."""
 
 
 def test_there_are_as_many_as_it_takes() -> None:

@@ -1,4 +1,4 @@
-"""The hidden files of a folder with the reasons, changes to them, and the contents of files."""
+"""The hidden files of a folder, the reason for each, and changes to them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_any_bytes_can_be_looked_at(data: bytes) -> None:
 
 @pytest.mark.parametrize("form", [each.source for part in (_forms().words, _forms().passages) for each in part])
 def test_no_form_goes_on_without_end(form: str) -> None:
-    """So the search for it takes linear time in any text."""
+    """Every pattern is bounded, so a search takes linear time in any text."""
     assert _unbounded(_parser.parse("x*y+"))
     assert not _unbounded(_parser.parse(form))
 

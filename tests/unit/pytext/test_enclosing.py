@@ -1,4 +1,4 @@
-"""Searching around a position gives the same result as reading the whole text."""
+"""Searching from a position finds the same function as reading the whole text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENDINGS = ["\n", "\r\n", "\r"]
 
 
 def check(text: str, lines: Iterable[int] | None = None) -> None:
-    """Compare both at some or all lines of a text."""
+    """Compare both methods at some or all lines of a text."""
     cut = Lines(text)
     functions = [each for each in definitions(text) if not each.is_class]
     for line in range(len(cut)) if lines is None else lines:

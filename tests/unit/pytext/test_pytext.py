@@ -1,4 +1,4 @@
-"""The line structure of Python text agrees with Python's own if Python can parse it, and is also found if it cannot."""
+"""The line structure of a text agrees with Python's, and is also found if Python cannot parse the text."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ class TestTrees:
 
 
 def test_a_parser_that_another_thread_disturbed_is_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python before 3.11.8 raises SystemError then."""
+    """Before 3.11.8, Python then raises SystemError."""
     parse, calls = ast.parse, list[str]()
 
     def disturbed(text: str) -> ast.Module:

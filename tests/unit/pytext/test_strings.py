@@ -1,4 +1,4 @@
-"""Strings end where Python ends them. An open string does not affect the rest of the file."""
+"""Strings end where Python ends them. An unclosed string does not affect the rest of the file."""
 
 from __future__ import annotations
 

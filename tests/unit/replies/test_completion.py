@@ -1,4 +1,4 @@
-"""A streaming reply may be ended early, but never before its function is complete."""
+"""A streamed reply may be ended early, but not before its function is complete."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def target(qualname: str = "mean", text: str = MODULE) -> Target:
 
 
 def first_complete(text: str, of: Target, ends: list[int]) -> int | None:
-    """Return the first of `ends` at which the reply counts as complete."""
+    """Return the first length in `ends` at which the reply counts as complete."""
     complete = completion(of)
     return next((end for end in ends if complete(text[:end])), None)
 
@@ -157,7 +157,7 @@ FOLDER = os.environ.get("ADACODER_DATA")
 @pytest.mark.skipif(FOLDER is None, reason="ADACODER_DATA names no folder with recorded replies")
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_recorded_replies_keep_their_function(one_in: Callable[[int], int]) -> None:
-    """Wherever a real reply is ended early, the resulting module is the same as with the whole reply."""
+    """Ending a recorded reply early never changes the resulting module."""
     with gzip.open(Path(FOLDER or "") / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
         tasks = {task["task_id"]: task for task in map(json.loads, lines)}
     with gzip.open(Path(FOLDER or "") / "model_replies.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""Extract Candidates from replies as models write them."""
+"""Extract candidates from replies as models write them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ BODIES = {
     "body at four columns": indented(LOOP),
     "body whose first line lost its indentation": LOOP.replace("\n", "\n    "),
 }
-"""Replies from which `extract` reads `LOOPING`. They have only its body."""
+"""Replies that contain only a body. `extract` makes `LOOPING` from them."""
 NOTHING = {
     "nothing": "",
     "white space": " \n\t\n",
@@ -151,11 +151,11 @@ NOTHING = {
     "Ruby": "def mean(values, weights)\n  values.sum\nend\n",
     "tool call without code": '{"name": "read_file", "arguments": {"path": "a.py"}}',
 }
-"""Replies without the function."""
+"""Replies that contain no function."""
 
 
 def as_case(table: str, diff: str) -> tuple[str, Candidate]:
-    """Return the reply and the candidate of a diff in extract.toml."""
+    """Read a case of extract.toml: a reply and its candidate, written as a diff."""
     reply, code = before_and_after(diff)
     if table != "module":
         return reply, Candidate(code, cut=table == "cut")
@@ -335,13 +335,13 @@ def recorded(name: str) -> list[dict[str, str]]:
 
 @cache
 def humaneval(task: str) -> tuple[Target, str]:
-    """Return the target of a HumanEval task, and its prompt."""
+    """Return the target of a HumanEval task, and the prompt."""
     found = next(each for each in recorded("HumanEval.jsonl.gz") if each["task_id"] == task)
     return target(found["entry_point"], found["prompt"].rstrip() + "\n    pass\n"), found["prompt"]
 
 
 def plainly(reply: dict[str, str], prompt: str, name: str) -> ast.FunctionDef | None:
-    """Return the function of the first fence, of the whole text, or of the text after the prompt."""
+    """Return the function in the first fence, else in the whole text, else in the text after the prompt."""
     fence = re.search(r"```(?:\w+)?\n(.*?)```", reply["reply"], re.DOTALL)
     code = fence[1] if fence else reply["reply"]
     for text in (prompt + code,) if reply["kind"] == "continuation" else (code, prompt + code):
@@ -363,7 +363,7 @@ def shape(function: ast.FunctionDef) -> str:
 @with_data
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_recorded_replies_that_pass_are_found() -> None:
-    """For at least 99 % of the real replies that pass, the function is the one that a plain reading finds."""
+    """For at least 99 % of recorded replies that pass, `extract` finds the same function as `plainly`."""
     replies = [
         each
         for each in recorded("model_replies.jsonl.gz")

@@ -1,4 +1,4 @@
-"""The filters, each with its table; the position of code in a reply; and lazy replies."""
+"""Filters, with a table of cases for each. Also the position of code in a reply, and incomplete replies."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def test_without_control_tokens(text: str, left: str) -> None:
     assert without_control_tokens(text) == left
 
 
-# Replies of llama3.1 to a front end of the command line (github.com/Nano-Collective/nanocoder/issues/488), and of
-# qwen2.5-coder to an agent whose tools it could not call (github.com/anomalyco/opencode/issues/10402). `…` is the code.
+# Replies of llama3.1 in a command-line tool (github.com/Nano-Collective/nanocoder/issues/488), and of qwen2.5-coder in
+# an agent whose tools it could not call (github.com/anomalyco/opencode/issues/10402). `…` is the code.
 WRAPPED = (
     '{"language": "python", "file_path": "main.py", "content": …, "show_bash_commands": true}',
     '{"name": "write", "arguments": {"content": …, "filePath": "/C:/Code/SimpleTester/todo.md"}}',

@@ -1,4 +1,4 @@
-"""No reply raises an error or breaks code that parsed, and a reply that was cut off is always noticed."""
+"""No reply raises an error or breaks code that parsed. A cut-off reply is always noticed."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def parses(text: str) -> bool:
 
 
 def check(text: str, target: Target, ended: Ended = Ended.STOP) -> Candidate:
-    """Check that a reply gives a Candidate of the right form, which breaks no module."""
+    """Check that a reply gives a well-formed candidate, which breaks no module."""
     candidate = extract(Reply(text, ended=ended), target)
     for part in (candidate.function, *candidate.imports, *candidate.definitions):
         assert part[:1] not in (" ", "\t", "\n")
@@ -185,14 +185,14 @@ def check(text: str, target: Target, ended: Ended = Ended.STOP) -> Candidate:
 
 
 def check_splice(candidate: Candidate, target: Target) -> None:
-    """Check that a candidate that parses, with all its parts, gives a module that parses."""
+    """Check that a candidate that parses gives a module that parses."""
     placed = splice(target, candidate)
     if not candidate.cut and all(map(parses, (candidate.function, *candidate.imports, *candidate.definitions))):
         assert parses(placed.text), candidate
 
 
 def check_mending(candidate: Candidate, target: Target) -> None:
-    """Check that the rules return the same candidate, or one that parses and breaks no module."""
+    """Check that repair rules return the same candidate, or one that parses and breaks no module."""
     repaired, kept = repaired_by_rules(candidate, target, lambda _: (), {"List": "from typing import List"}.get)
     if repaired is candidate:
         assert not kept
@@ -202,7 +202,7 @@ def check_mending(candidate: Candidate, target: Target) -> None:
 
 
 def check_prefixes(text: str, target: Target, ends: Iterable[int]) -> None:
-    """Check that a prefix whose function does not parse counts as cut, if it parses in the whole reply."""
+    """Check that a prefix of a reply counts as cut if its function does not parse, but the whole reply's does."""
     whole = extract(Reply(text), target)
     sound = not whole.cut and parses(whole.function)
     complete = completion(target)
@@ -216,7 +216,7 @@ def check_prefixes(text: str, target: Target, ends: Iterable[int]) -> None:
 
 @st.composite
 def mutations(draw: st.DrawFn, replies: tuple[str, ...]) -> str:
-    """Return a reply with inserted pieces, moved lines, missing parts, or the end of another reply."""
+    """Return a reply with inserted or moved lines, missing parts, or the end of another reply."""
     text = draw(st.sampled_from(replies))
     for _ in range(draw(st.integers(1, 6))):
         begin = draw(st.integers(0, len(text)))
@@ -293,7 +293,7 @@ REPEATED = (
 
 @pytest.mark.parametrize("piece", sampled([*PIECES, *REPEATED], 3))
 def test_long_replies_take_no_time_to_speak_of(piece: str) -> None:
-    """These tests would take forever if any step took time that grows much faster than the text."""
+    """If any step took quadratic time, this test would never end."""
     text = piece * (LONG // len(piece))
     for reply in (text, f"```python\n{text}", f"def mean(values, weights=None):\n    return 1\n{text}"):
         check(reply, TARGETS[0])
@@ -301,7 +301,7 @@ def test_long_replies_take_no_time_to_speak_of(piece: str) -> None:
 
 @cache
 def recorded() -> tuple[tuple[str, dict[str, str]], ...]:
-    """Return the recorded replies to HumanEval's tasks, each with its task."""
+    """Return recorded replies to HumanEval's tasks, each with its task."""
     folder = Path(FOLDER or "")
     with gzip.open(folder / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
         tasks = {task["task_id"]: task for task in map(json.loads, lines)}
@@ -311,14 +311,14 @@ def recorded() -> tuple[tuple[str, dict[str, str]], ...]:
 
 
 def sample(count: int) -> Iterator[tuple[str, Target]]:
-    """Return some recorded replies with their targets. They are always the same ones."""
+    """Return a fixed sample of recorded replies with their targets."""
     for reply, task in random.Random(count).sample(recorded(), count):
         text = task["prompt"].rstrip() + "\n    pass\n"
         yield reply, locate(text, Path("/w/task.py"), Path("/w"), qualname=task["entry_point"])
 
 
 def changed(text: str, source: random.Random) -> Iterator[str]:
-    """Yield mutations of a recorded reply, without end."""
+    """Yield endless mutations of a recorded reply."""
     while True:
         new = text
         for _ in range(source.randint(1, 4)):

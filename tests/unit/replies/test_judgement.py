@@ -1,4 +1,4 @@
-"""Scores, confidence, and yes or no, in any wording of a model."""
+"""Scores, confidence, and yes or no, in any wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and sections in replies, with any marks."""
+"""Lists and sections in replies, with any bullets and headings."""
 
 from __future__ import annotations
 

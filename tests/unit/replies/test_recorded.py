@@ -1,4 +1,4 @@
-"""Recorded replies of models. Some reply needs each rule of repair, and each listed shape."""
+"""Recorded replies of models. Every repair rule, and every listed form, is needed by one of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEEDED = [pytest.param(need, each, id=need) for each in RECORDED for need in eac
 
 
 def needed(names: set[str], *, otherwise: bool = False) -> pytest.MarkDecorator:
-    """Parametrize a test with the recorded replies that need one of `names`, or, if `otherwise`, with all others."""
+    """Parametrize a test with the recorded replies that need one of `names`. `otherwise` selects all others."""
     found = [param for param in NEEDED if (param.values[0] in names) is not otherwise]
     return pytest.mark.parametrize(("need", "reply"), found)
 

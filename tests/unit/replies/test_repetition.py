@@ -1,4 +1,4 @@
-"""Replies that do nothing but repeat themselves."""
+"""Replies that only repeat themselves."""
 
 from __future__ import annotations
 

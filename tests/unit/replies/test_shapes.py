@@ -1,4 +1,4 @@
-"""Code in all forms of replies: markup, JSON, listings, and replies that leave parts out."""
+"""Code in all forms of replies: markup, JSON, listings, and replies that omit parts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SHAPES = {
     "Chinese": f"以下是实现：\n\n{CLAMP}\n\n这个函数返回较大的值。",
     "Japanese": f"これは関数です：\n{CLAMP}\n以上です。",
     "emoji": f"✅ Done! 🎉\n\n{CLAMP}\n\n💡 Tip: use max.",
-    # thinking
+    # replies with thoughts
     "draft in thinking": f"<think>\n```python\n{DRAFT}\n```\n</think>\n```python\n{CLAMP}\n```",
     "thinking behind words": f"Well.\n<think>\n```python\n{DRAFT}\n```\n</think>\n```python\n{CLAMP}\n```",
     "thinking in brackets": f"[THINK]I think so.\n[/THINK]\n{CLAMP}",
@@ -93,7 +93,7 @@ SHAPES = {
         f"<|channel|>analysis<|message|>It compares.<|end|><|start|>assistant"
         f"<|channel|>commentary<|message|>{CLAMP}<|return|>"
     ),
-    # control tokens
+    # replies with control tokens of models
     "ChatML": f"<|im_start|>assistant\n{CLAMP}<|im_end|>\n<|im_start|>user\nThanks",
     "Llama 2": f"<s> [INST] Write. [/INST]\n{CLAMP}</s>",
     "Llama 3": f"<|begin_of_text|><|start_header_id|>assistant<|end_header_id|>\n\n{CLAMP}<|eot_id|>",
@@ -106,7 +106,7 @@ SHAPES = {
     "StarCoder": f"<filename>numbers.py\n{CLAMP}<|endoftext|>",
     "fill in the middle": f"<|fim_middle|>{CLAMP}<|fim_pad|>",
     "suffix": f"{CLAMP}<fim_suffix>\nmore",
-    # markup
+    # replies in markup languages
     "character data": f"<code><![CDATA[\n{CLAMP}\n]]></code>",
     "file element": f'<file path="numbers.py">\n{CLAMP}\n</file>',
     "fence in an element": f"<answer>\n```python\n{CLAMP}\n```\n</answer>",
@@ -115,7 +115,7 @@ SHAPES = {
     "formulas around": f"$\\max(v, l)$ is:\n\n\\[\nx = \\frac{{1}}{{n}}\n\\]\n\n{CLAMP}\n\n$\\boxed{{f}}$",
     "begin and end": f"[BEGIN]\n{CLAMP}\n[DONE]",
     "TeX": f"\\begin{{code}}\n{CLAMP}\n\\end{{code}}",
-    # JSON and similar formats
+    # replies in JSON and similar formats
     "JSON content": json.dumps({"path": "numbers.py", "content": CLAMP}),
     "JSON with a test before the code": json.dumps({"test": "def test_clamp():\n    return 1", "code": CLAMP}),
     "JSON in prose": f"Here it is:\n\n{json.dumps({'code': CLAMP})}\n\nI hope it helps!",
@@ -128,7 +128,7 @@ SHAPES = {
     "edit of a tool": json.dumps({"name": "edit", "arguments": {"old_string": "    pass", "new_string": BODY}}),
     "here document": f"```bash\ncat > numbers.py << 'EOF'\n{CLAMP}\nEOF\npython numbers.py\n```",
     "YAML": f"code: |\n{prefixed('  ')}\nlanguage: python\n",
-    # listings
+    # replies that are listings with line numbers or prompts
     "numbered": numbered("{} | {}"),
     "numbered in a fence": f"```python\n{numbered('{:3}  {}')}\n```",
     "numbered with tabs": numbered("{}\t{}"),
@@ -136,9 +136,9 @@ SHAPES = {
     "numbered with full stops": numbered("{}. {}"),
     "numbered from 8": numbered("{:>4} │ {}", 8),
     "numbered in prose": f"The code:\n\n{numbered('{:2} {}')}\n\nLine 2 compares.",
-    # characters
+    # replies with unusual characters
     "line endings translated twice": CLAMP.replace("\n", "\r\r\n"),
-    # other texts before and after
+    # replies with other texts around the code
     "another file behind": f"{CLAMP}\nimport django\nfrom django.conf import settings\n\nsettings.configure()\n",
     "docstring ended": f'not below least.\n\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
     "whole lines of the docstring": f'\n    >>> clamp(-1)\n    0\n    """\n{BODY}\n',
@@ -331,7 +331,7 @@ TEXTS = st.lists(st.sampled_from(["-- x", "++ y", "- a", "+ b", "@@ -1 +1 @@", "
 def test_a_unified_diff_gives_the_function_that_it_was_made_of(
     before: list[str], after: list[str], above: list[str], context: int
 ) -> None:
-    """Any lines may be removed and added, even lines that start like a header of a file."""
+    """A diff may add and remove any lines, even lines that look like a file's header."""
 
     def module(lines: list[str]) -> str:
         within = "\n".join(["", *lines, ""])

@@ -1,4 +1,4 @@
-"""The numbered steps of a plan, and whether a streaming plan has all of them."""
+"""The numbered steps of a plan, and the end of a plan in a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of an example is compared with the output that it shows, as its options say."""
+"""The actual output of an example is compared with the expected output, under the example's options."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_hint_says_which_option_would_accept_the_output(source: str, want: str
 
 
 def test_many_gaps_and_numbers_take_little_time() -> None:
-    """The number of steps is limited. Without the limit, this takes minutes."""
+    """The number of steps is limited. Without the limit, this comparison takes minutes."""
     want, got = "x ... " + "1 " * 4000 + "2", "x " + "1 " * 9000
     assert not matched(want, got, "+ELLIPSIS, +NUMBER")
 

@@ -1,4 +1,4 @@
-"""Outputs are compared by their values, and a hostile output does no harm."""
+"""Outputs are compared by value. A hostile output does no harm."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_same(one: str, other: str) -> None:
         ("''", ""),
         ("[1, 2]", "[2, 1]"),
         ("[1]", "[1, 1]"),
-        # no literals
+        # outputs that are not literals
         ("3", "1 + 2"),
         ("1", "--1"),
         ("Decimal('1')", "Decimal('1')"),
@@ -110,7 +110,7 @@ def agree(one: str, other: str) -> bool:
 
 
 def written(value: object, order: random.Random) -> str:
-    """Return `value` as a literal whose sets are in any order."""
+    """Write `value` as a literal, with sets in any order."""
     match value:
         case frozenset():
             items = [written(each, order) for each in value]
@@ -123,7 +123,7 @@ def written(value: object, order: random.Random) -> str:
 
 
 def typed(value: object) -> object:
-    """Return `value` in a form in which equal values have equal types and look the same."""
+    """Return `value` in a form that differs if values or types differ."""
     match value:
         case frozenset():
             return frozenset, frozenset(map(typed, value))

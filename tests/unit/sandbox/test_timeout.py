@@ -1,4 +1,4 @@
-"""The timeout of an evaluation, and the time that counts towards it."""
+"""The timeout of an evaluation, and the time that it counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS = 0.05
 
 
 class Counted:
-    """An evaluation with these seconds in the kernel's counts."""
+    """An evaluation for which the kernel has counted these seconds of running and of waiting."""
 
     def __init__(self, *, waited: float = 0, computed: float = 0) -> None:
         self._waited, self._computed = waited, computed
@@ -27,7 +27,7 @@ class Counted:
 
 
 async def works(counted: Counted, seconds: float = 4 * SECONDS, most_times: int = 10_000) -> bool:
-    """Return whether work that takes `seconds` ends before the timeout."""
+    """Return True if work of `seconds` ends before the timeout."""
     try:
         async with _timeout(cast("Evaluation", counted), SECONDS, most_times):
             await asyncio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""The connection to a worker accepts no answer that nobody asked for."""
+"""The connection to a worker accepts only answers to questions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_garbage_is_refused_or_is_a_message(body: bytes) -> None:
 
 
 class Worker:
-    """The other end of a connection, controlled by the test."""
+    """The other end of a connection, which the test controls."""
 
     def __init__(self, stack: ExitStack) -> None:
         ours, theirs = channel_pair()
@@ -80,7 +80,7 @@ def worker() -> Iterator[Worker]:
 
 
 async def asked(worker: Worker) -> tuple[asyncio.Task[Answer], str]:
-    """Start a question that waits for its answer. Return it with its nonce."""
+    """Start a question. Return the question and its nonce."""
     asking = asyncio.create_task(worker.line.run("1 + 1\n"))
     command, nonce, source, by_value = await worker.heard()
     assert (command, source, by_value) == ("run", "1 + 1\n", "")
@@ -101,7 +101,7 @@ async def test_an_answer(worker: Worker) -> None:
 
 
 DONE = ("", "", "", "", "", "2\n", "", "")
-"""The content of an answer after its nonce."""
+"""A valid answer, without its nonce."""
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_what_is_no_answer(texts: list[str], worker: Worker) -> None:
 
 
 TESTED = ("t.py::test_a", "failed", "1500", "yes", "E: no", "OSError", "why", "source", "12:/x/mod.py")
-"""The content of the result of a test, after its nonce."""
+"""A valid result of a test, without its nonce."""
 
 
 async def asked_to_test(

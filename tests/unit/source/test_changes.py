@@ -1,4 +1,4 @@
-"""Two texts of a file are compared by their code, their docstrings and their examples."""
+"""Two versions of a file are compared by code, docstrings and examples."""
 
 from __future__ import annotations
 

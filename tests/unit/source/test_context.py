@@ -1,4 +1,4 @@
-"""Context for a model besides the task: pieces of the module, and related pieces of the project's other files."""
+"""Context for a model besides the task: parts of the module, and related parts of other files."""
 
 from __future__ import annotations
 
@@ -52,9 +52,6 @@ def test_pieces_are_listed_in_the_order_of_a_module(project: Project) -> None:
 def test_the_nearest_of_the_rest_comes_first(project: Project) -> None:
     text = 'A = 1\nB = 2\ndef f(x):\n    """Doc."""\nC = 3\n__all__ = ["f"]\n'
     assert of(project.pieces("f", text), "module") == ["B = 2", "C = 3", "A = 1"]
-
-
-# The class around a method
 
 
 def test_a_class_shows_what_it_and_its_instances_have(project: Project) -> None:
@@ -197,9 +194,6 @@ def test_the_overloads_of_a_function_come_first(project: Project) -> None:
     ]
 
 
-# Base classes
-
-
 @pytest.mark.parametrize("base", ["Shape", "shapes.Shape", "Shape, Generic[T]"])
 def test_what_a_base_class_promises_and_gives_is_shown(base: str, project: Project) -> None:
     project.write(shapes=SHAPES)
@@ -232,9 +226,6 @@ def test_what_a_base_class_promises_and_gives_is_shown(base: str, project: Proje
 def test_base_classes_that_go_in_circles_end(project: Project) -> None:
     found = project.pieces("A.f", 'class A(B):\n    def f(self):\n        """Doc."""\nclass B(A):\n    y = 1\n')
     assert "y = 1" in whole(found)
-
-
-# Names in the signature and the docstring
 
 
 @pytest.mark.parametrize(
@@ -396,9 +387,6 @@ def test_how_the_class_uses_a_method_is_shown(decorator: str, line: str, is_show
     assert of(project.pieces("A.f", text), "call") == expected
 
 
-# Texts that are never shown
-
-
 @pytest.mark.parametrize(
     "statement",
     [
@@ -442,6 +430,3 @@ def test_long_strings_and_secrets_are_not_shown(statement: str, project: Project
 )
 def test_constants_that_tell_something_are_shown_whole(statement: str, project: Project) -> None:
     assert statement in whole(project.pieces("f", f'{statement}\ndef f():\n    """Doc."""\n'))
-
-
-# Other texts and their abilities

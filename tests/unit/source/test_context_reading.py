@@ -1,4 +1,4 @@
-"""A project is read for a model as it is open in the editor, within limits, always alike, and without running it."""
+"""A project is read for a model as it is open in the editor: within limits, reproducibly, and without running it."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ def test_without_jedi_there_is_less_to_show(project: Project, monkeypatch: pytes
     assert less == [text for text in everything if not text.startswith("# from models")]
 
 
-# Things that jedi does by default and that AdaCoder prevents
+# behaviour of jedi that AdaCoder must prevent
 
 
 def hostile(project: Project) -> Path:
-    """Write a project that leaves a mark if any of it runs."""
+    """Write a project that leaves a file behind if any of its code runs."""
     mark = project.folder / "ran"
     text = f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Thing: ...\n"
     project.write(gi=text, models=MODELS)
@@ -202,7 +202,7 @@ def test_the_process_imports_as_usual_meanwhile(project: Project, monkeypatch: p
     seen: list[bool] = []
 
     class Finder:
-        """A finder that records the state of `sys.path`."""
+        """An import finder that records the state of `sys.path`."""
 
         def find_spec(self, name: str, *_: object) -> None:
             if name == "models":

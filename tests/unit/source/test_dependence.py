@@ -1,4 +1,4 @@
-"""The order in which a file's stubs are generated."""
+"""The order in which a file's unwritten functions are generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directives around the examples of docstrings and pages: those of Sphinx, of MyST and of doctestplus."""
+"""The directives of Sphinx, MyST and doctestplus around examples in docstrings and pages."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_an_output_without_code_is_a_problem() -> None:
     ],
 )
 def test_an_output_belongs_to_the_last_code_of_its_group(kinds: str, wants: list[str]) -> None:
-    """Each output is the number of its block."""
+    """The output with a number belongs to the block with the same number."""
     told = {
         "code": ".. testcode:: {}\n{}\n   print(1)\n",
         "output": ".. testoutput:: {}\n{}\n   {}\n",
@@ -177,7 +177,7 @@ def test_an_option_of_a_directive_is_for_all_its_examples(
     ("directive", "first", "second"),
     [
         (".. doctest-skip::", "skip", ""),
-        (".. doctest-skip::\n\n.. code-block:: python", "", ""),  # as in doctestplus, the blank line counts
+        (".. doctest-skip::\n\n.. code-block:: python", "", ""),  # doctestplus counts the blank line
         (".. doctest-skip::\n.. code-block:: python", "skip", ""),
         (".. doctest-skip:: win32", "", ""),
         (".. doctest-skip-all", "skip", "skip"),
@@ -273,7 +273,7 @@ def test_a_setup_with_prompts_runs_where_it_is() -> None:
     ],
 )
 def test_a_page_extends_over_its_examples_and_outputs(text: str, source: str | None) -> None:
-    """Otherwise evidence would outlive a change of an output."""
+    """If the page ended before the output, evidence would stay valid after a change of the output."""
     found = page(text, Path("/w/page.rst"), Path("/w"))
     assert found is not None
     expected = text[text.index(found.target.source[:9]) :] if source is None else source
@@ -287,7 +287,7 @@ def test_a_setup_alone_is_nothing_to_check() -> None:
 
 
 def test_the_first_line_of_a_docstring_is_aligned() -> None:
-    """Otherwise the paragraph above it would turn the whole docstring into literal text."""
+    """An unaligned line would make the parser read the whole docstring as literal text."""
     (found,) = examples('"""Call it::\n\n        f(1)\n\n    .. testcode::\n\n        print(1)\n    """', 0)
     assert (found.source, found.line) == ("print(1)\n", 6)
 

@@ -1,4 +1,4 @@
-"""New examples in a docstring. All its words stay, and the examples read back unchanged."""
+"""New examples in a docstring. The text stays, and the examples can be read back unchanged."""
 
 from __future__ import annotations
 

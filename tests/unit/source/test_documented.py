@@ -1,4 +1,4 @@
-"""All docstrings of a text that doctest would read: of the module, of classes, and of functions."""
+"""All docstrings that doctest would read: of the module, its classes and its functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The strings in `__test__` are read from the text, and what cannot be read is known."""
+"""Strings in `__test__` are read from the text, and parts that cannot be read are reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEFORE = 'MORE = "m"\nfrom os.path import join\ndef f(): pass\nclass C:\n    def
 
 
 def read(text: str) -> tuple[dict[str, str], list[str]]:
-    """Return the strings by key, and the parts that are not read, as they are in the text."""
+    """Return the strings by key, and the source of parts that cannot be read."""
     found = dunder_test(text)
     return {key: span.of(text) for key, span in found.strings}, [span.of(text) for span in found.unread]
 

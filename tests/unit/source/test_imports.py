@@ -1,4 +1,4 @@
-"""Sources of names: the user's files first, then the standard library."""
+"""The module that defines a name: the user's files first, then the standard library."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_files_way_is_taken_where_it_is_the_codes(tmp_path: Path) -> None:
 
 
 def environment(folder: Path, **files: str) -> list[Path]:
-    """Make a virtual environment with `files` installed. Return the folders of its interpreter."""
+    """Make a virtual environment with `files` installed. Return its interpreter's folders."""
     packages = folder / "env/lib/python3.12/site-packages"
     for name, text in {"../../../pyvenv.cfg": "home = /nowhere\n", **files}.items():
         file = packages / name

@@ -1,4 +1,4 @@
-"""Examples in prose: every usual form is read, and ambiguous forms are left out."""
+"""Examples in prose: every usual form is read, and ambiguous forms are ignored."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        # no literals
+        # values or arguments that are not literals
         "f(1) == a",
         "f(a) == 1",
         "f(1) is FALSE",
@@ -167,19 +167,19 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "f(1) is not None",
         "f(1) == ''a'",
         "f(1) == 'a' 'b'",
-        # abbreviated
+        # abbreviated values
         "f([1, ...]) == 1",
         "f(1) == [1, ...]",
         "f(1) == 3.14...",
         "f(1) == 'abc...'",
         "f('abc…') == 1",
-        # about
+        # approximate values
         "f(1) is about 3",
         "f(1) == 3 (approximately)",
         "f(1) == 3 # roughly",
         "f(1) ≈ 3",
         "f(1) = 3 (mod 5)",
-        # something else is compared
+        # something other than the function's result is compared
         "f(1) != 2",
         "not f(1) == 2",
         "g(f(1)) == 2",
@@ -196,7 +196,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "af(1) == 2",
         "f(1): 3",
         "| f(1) | 3 |",
-        # the result continues
+        # the result continues on the next line
         "f(1) == 2 + y",
         "f(1) == 2\n+ 3",
         "f(1) == 1, 2",
@@ -234,7 +234,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "For x = 1 + y the output is 3",
         "For x = 1 to 5 the output is 3",
         "except for x = 1 the output is 3",
-        # not how the function is called
+        # calls that the signature does not allow
         "f() == 3",
         "f(1, 2, 3) == 3",
         "f(1, z=2) == 3",
@@ -244,7 +244,7 @@ def test_an_exception_is_a_traceback_of_any_message(form: str) -> None:
         "Input: a number\nOutput: 2",
         "Input: 1, 2\nOutput: 3",
         "For x = n the output is 2",
-        # may mean something else
+        # text that may have another meaning
         "f(1) == ('a')",
         "f(1) == 2\nf(1) == 3",
         "f(n) = f(n - 1) + 1\nf(0) = 1",
@@ -385,7 +385,7 @@ def test_whatever_is_written_an_example_calls_the_function(docstring: str) -> No
     try:
         examples = found(docstring)
     except TargetError:
-        return  # doctest cannot read it
+        return  # doctest cannot read this
     for example in examples:
         if example.informal:
             call = ast.parse(example.source, mode="eval").body

@@ -1,4 +1,4 @@
-"""Inputs that differ from the examples of a docstring in one literal or argument."""
+"""Inputs that differ from a docstring's examples in one literal or argument."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_smaller_inputs_are_shorter_and_end(value: object) -> None:
     ids=["many", "long sequence", "deep", "odd"],
 )
 def test_odd_docstrings_are_read_in_limited_time_and_space(examples: list[str]) -> None:
-    """The limit of time is that of Hypothesis for the other tests. Without limits, this would take minutes."""
+    """Hypothesis limits the time. Without AdaCoder's limits, this would take minutes."""
     of = target(*examples)
     assert len(written(of)) <= 40
     assert len(varied(of, 60)) <= 60

@@ -1,4 +1,4 @@
-"""The value of a docstring's literal is the same as Python's, and each line of it has its position."""
+"""A docstring's literal has the same value as in Python, and every line of the value has a position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the function at a position or with a name, in any state of the file."""
+"""Find a function by position or name, in any state of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates that only know the examples are distinguished from similar honest ones, without running them."""
+"""Candidates that only know the examples are told from similar honest ones, without running them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from support.memorising.kinds import KINDS
 
 
 def results(function: Target, *lines: set[int]) -> list[ExampleResult]:
-    """Return results in which all examples passed. Without `lines` they may have run any lines."""
+    """Return results in which all examples passed. Without `lines`, they may have run any line."""
     shown = [example for example in function.examples if example.has_want]
     through = [Reached(frozenset(each)) for each in lines] or [Reached()] * len(shown)
     return [
@@ -403,7 +403,7 @@ def named(name: str) -> Target:
 
 
 def as_examples(asserts: list[str]) -> tuple[Example, ...]:
-    """Return `assert f(1) == 2` as an example, and another assertion as an example that gives True."""
+    """Turn `assert f(1) == 2` into an example, and another assertion into an example that gives True."""
     found = []
     for line in asserts:
         (statement,) = ast.parse(line).body

@@ -1,4 +1,4 @@
-"""The cells of a notebook as one module: IPython's own syntax, and places in the cell and in the module."""
+"""The cells of a notebook as one module: IPython's syntax, and positions in cells and in the module."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_line_of_the_module_is_named_by_its_cell() -> None:
     st.sampled_from(["utf-8", "utf-16", "utf-32"]),
 )
 def test_places_in_the_module_are_places_in_the_cell(cells: list[str], head: str, encoding: PositionEncoding) -> None:
-    """The edit in the cell has the same effect as the edit in the module, and leaves the cells above as they are."""
+    """An edit in the cell has the same effect as in the module, and does not change the cells above."""
     there = Workspace(None)
     texts = [*cells, f"{head}\n\n{FUNCTION}%who\n"]
     uris = [f"vscode-notebook-cell:/a.ipynb#{number}" for number, _ in enumerate(texts)]
@@ -129,7 +129,6 @@ def test_places_in_the_module_are_places_in_the_cell(cells: list[str], head: str
 
 
 def _edited(text: str, edits: Sequence[Any], encoding: str) -> str:
-    """Make edits as an editor does."""
     codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
 

@@ -1,4 +1,4 @@
-"""The parts of a module's text that may leave the machine."""
+"""The parts of a module that may leave the machine."""
 
 from __future__ import annotations
 

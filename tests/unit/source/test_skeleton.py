@@ -1,4 +1,4 @@
-"""The skeleton of a docstring, for functions that have none."""
+"""Docstrings that AdaCoder proposes for functions without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def written(text: str, qualname: str = "f", path: Path = PATH) -> str | None:
 
 
 def call(text: str, qualname: str) -> str:
-    """Return the call in the skeleton."""
+    """Return the call in the proposed docstring."""
     result = written(text, qualname)
     assert result is not None
     target = locate(result, PATH, PATH.parent, qualname=qualname)

@@ -1,4 +1,4 @@
-"""A user's file is read and written without losing a byte. Edits and positions."""
+"""Files are read and written without losing a byte. Edits and positions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_read_only_file_is_left_as_it_is(tmp_path: Path) -> None:
 @given(TEXTS, st.data())
 def test_edits_replace_what_they_name_and_nothing_else(text: str, data: st.DataObject) -> None:
     points = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=4, max_size=4)))
-    assume(points[0] < points[2])  # two insertions at one place have no order but their own
+    assume(points[0] < points[2])  # two insertions at one position keep their order
     edits = [Edit(points[2], points[3], "SECOND"), Edit(points[0], points[1], "FIRST")]
     first, second, third = text[: points[0]], text[points[1] : points[2]], text[points[3] :]
     assert apply_edits(text, edits) == f"{first}FIRST{second}SECOND{third}"
@@ -130,7 +130,7 @@ def test_a_position_leads_back_to_its_offset(text: str, encoding: PositionEncodi
     lines = Lines(text)
     offset = data.draw(st.integers(0, len(text)))
     line, character = position_at(text, offset, encoding)
-    between = text[offset - 1 : offset + 1] == "\r\n"  # where no editor puts a position
+    between = text[offset - 1 : offset + 1] == "\r\n"  # positions that no editor uses
     assert offset_at(lines, line, character, encoding) == (lines.end(line) if between else offset)
 
 

@@ -1,4 +1,4 @@
-"""Names that a function uses and that nothing defines."""
+"""Names that a function uses but nothing defines."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_undefined_names(before: str, body: str, expected: tuple[str, ...]) -> N
     ],
 )
 def test_what_is_local_to_a_function_is_not_undefined(body: str, expected: tuple[str, ...]) -> None:
-    """It may have no value there, but no import would give it one."""
+    """A local name without a value is not undefined, because an import would not help."""
     assert undefined("", body) == expected
 
 
@@ -107,7 +107,7 @@ def test_what_only_type_checkers_import_is_undefined_at_run_time() -> None:
     ],
 )
 def test_what_our_python_cannot_read_elsewhere(before: str, after: str) -> None:
-    """The names in this statement come from somewhere. Other undefined names of the function are still reported."""
+    """The statement that cannot be read may define names. Others are reported as undefined."""
     assert undefined(before, "log(x), g, sqrt(x)", "\n\n" + after) == ("log",)
 
 
@@ -146,7 +146,7 @@ def test_only_what_is_within_counts() -> None:
     assert undefined_names(text, first) == ("a",)
     assert undefined_names(text, second) == ("b",)
     assert undefined_names(text, [first, second]) == ("a", "b")
-    # A span that ends with a line does not include the next line.
+    # a span that ends with a line does not include the next line
     line = text.index("    return b")
     assert undefined_names(text, Span(text.index("def g"), line)) == ()
     assert undefined_names(text, Span(text.index("def g"), line + 1)) == ("b",)

@@ -1,4 +1,4 @@
-"""Only docstrings are blanked, and not in a module that reads them itself."""
+"""Docstrings are hidden from the code that runs, unless the module itself reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`auto`: the order of its requests, with their temperatures."""
+"""The strategy `auto`: the order of its requests, and their temperatures."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from adacoder.domain import Candidate, Status
 from support.team import PASSED, Team, matching, written
 
 TEMPERATURES = [None, 0.4, 0.6, 0.8]
-"""Of the programs before the first plan. None is the temperature of the settings."""
+"""Temperatures before the first plan. None means the temperature in the settings."""
 
 
 def temperatures(team: Team) -> list[float | None]:
-    """Return the temperature of each request that is not by a plan or for one."""
+    """Return the temperature of each request without a plan."""
     return [
         asked.sampling.temperature if asked.sampling else None for asked in team.asked if not asked.words.get("plan")
     ]
@@ -32,7 +32,7 @@ async def test_auto_is_over_with_the_first_program_that_passes() -> None:
 
 
 async def test_auto_revises_the_users_code_once_and_then_writes() -> None:
-    """The evaluation of the user's code is the first of six rounds."""
+    """Evaluating the user's code is the first of six rounds."""
     team = Team([])
     theirs = Candidate("def area(n): return 9")
     await team.run("auto", start=theirs)

@@ -1,4 +1,4 @@
-"""LDB and LPW: the contents and the order of their agents' requests."""
+"""LDB and LPW: contents and order of their agents' requests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ CODE = ("def area(n):", "    total = 0", "    for each in range(n):", "        t
 
 
 def loop(times: int, *, kept: int | None = None) -> Trace:
-    """Return the trace of a loop with `times` iterations.
-
-    If `kept` is set, the trace keeps this many steps at each end.
-    """
+    """Return the trace of a loop with `times` iterations. `kept` is the number of steps to keep at each end."""
     entries = [Executed(1, 2, (("n", str(times)),)), Executed(1, 3, (("total", "0"),))]
     for number in range(times):
         entries += [Executed(1, 4, (("each", str(number)),)), Executed(1, 3, (("total", str(times * (number + 1))),))]

@@ -1,4 +1,4 @@
-"""CodeTree: the choice of nodes to expand by their scores, and of the program to return."""
+"""CodeTree: which nodes it expands, and which program it returns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_strategy_whose_first_program_is_worth_nothing_is_given_up() -> 
 
 
 async def test_without_scoring_a_branch_is_given_up_by_the_examples_alone() -> None:
-    """A branch continues with an equal score, because there is no mark, but not with a smaller one."""
+    """Without a critic, a branch continues if its share of passed examples is equal, but not if it is smaller."""
     says: Says = {"list": [ONE], "reflect": [MENDED]}
     equal, less = Team([matching(1)] * 3, says), Team([matching(1), matching()], says)
     await equal.run("codetree:no-scoring")
@@ -106,7 +106,7 @@ async def test_a_failure_outside_the_program_ends_the_search_at_once() -> None:
 
 
 async def test_what_passed_from_memory_is_worth_no_example() -> None:
-    """A child that honestly passes one example has a higher score and is followed."""
+    """A program that passes one example honestly has a higher value than a memorised one, so its branch is followed."""
     says: Says = {"list": [ONE], "reflect": [MENDED], "score": [(2.0, "")]}
     team = Team([MEMORISED, matching(1), PASSED], says)
     outcome = await team.run("codetree")

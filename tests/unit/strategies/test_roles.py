@@ -1,4 +1,4 @@
-"""Every role of every strategy reads any reply of a model."""
+"""Every role of every strategy can read any reply of a model."""
 
 from __future__ import annotations
 

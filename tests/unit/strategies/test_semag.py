@@ -1,4 +1,4 @@
-"""SEMAG: its equations, its moves between levels, and its agents' requests."""
+"""SEMAG: its equations, the order of its levels, and its agents' requests."""
 
 from __future__ import annotations
 
@@ -35,9 +35,6 @@ def unlike(number: int, example: Example) -> Trace:
 def alike(number: int, example: Example) -> Trace:
     """Return traces in which all programs behave alike."""
     return steps_of(1, 2, 3)
-
-
-# Equations
 
 
 @pytest.mark.parametrize(
@@ -78,9 +75,6 @@ def test_the_decision_weighs_marks_by_what_earlier_proposals_gained() -> None:
     assert weightiest({}, [0, 0, 0], 1.0) == 3, "where no mark could be read"
 
 
-# Levels
-
-
 async def test_traces_that_stay_alike_lead_to_a_discussion_and_others_to_more_debugging() -> None:
     stuck = Team([], SAYS, alike)
     await stuck.run("semag", 1)
@@ -99,7 +93,10 @@ async def test_what_cannot_be_traced_twice_leads_to_a_discussion() -> None:
 
 
 async def test_traces_of_the_same_example_are_compared() -> None:
-    """The second program fails the first example, and the third one the second. They differ on the first example."""
+    """The second program fails the first example, and the third one the second.
+
+    Both are compared on the first example.
+    """
     first, second = EXAMPLES[:2]
 
     def by_example(number: int, example: Example) -> Trace:
@@ -132,7 +129,7 @@ async def test_a_failure_outside_the_program_is_not_debugged() -> None:
 
 
 async def test_all_levels_are_sampled_as_the_settings_say() -> None:
-    """So a table can have the temperature as an axis (Figure 5)."""
+    """The temperature can therefore be an axis of a table (Figure 5)."""
     team = Team([], SAYS, alike)
     await team.run("semag", 1)
     assert {each.sampling for each in team.asked} == {None}
@@ -176,9 +173,6 @@ async def test_a_plan_is_verified_until_nothing_is_mended() -> None:
         patching.setitem(STRATEGIES, "semag", strategy)
         assert (await team.run("semag")).candidate == written(2)
     assert team.actions == ["write", "plan", "verify", "verify", "write"]
-
-
-# Forms of replies
 
 
 @pytest.mark.parametrize(

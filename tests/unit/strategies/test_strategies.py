@@ -1,4 +1,4 @@
-"""The strategies with scripted agents: which agent gets which request, in which order, and the results."""
+"""The strategies with scripted agents: which agent is asked, in which order, and with which result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mended(candidate: Candidate) -> Candidate:
 
 
 def passing(count: int) -> Verdict:
-    """Return a verdict with `count` of the three examples passed."""
+    """Return a verdict in which `count` of the three examples passed."""
     results = tuple(ExampleResult(example, index < count, entered=True) for index, example in enumerate(EXAMPLES))
     failure = None if count == 3 else Failure(FailureKind.WRONG_OUTPUT, "wrong", EXAMPLES[count], got="0")
     return Verdict(failure, parses=True, defines=True, imports=True, results=results)
@@ -59,7 +59,10 @@ BROKEN = Verdict(Failure(FailureKind.BROKEN_EXAMPLE, "The example is broken."), 
 
 @dataclass
 class Scripted:
-    """Agents of a Request. They write numbered candidates, give the scripted verdicts, and repair what they receive."""
+    """Scripted Agents of a Request.
+
+    They write numbered candidates, give scripted verdicts, and repair any candidate.
+    """
 
     verdicts: dict[Candidate, Verdict] = field(default_factory=dict)
     mends: bool = False
@@ -179,7 +182,7 @@ async def test_direct_asks_once_and_evaluates_once(count: int, status: Status) -
 
 @pytest.mark.parametrize("name", ["adacoder:no-planner", "adacoder:neither"])
 async def test_an_ablation_is_sampled_as_the_whole(name: str) -> None:
-    """So the missing agent is the only difference."""
+    """Only the missing agent differs between an ablation and the whole strategy."""
     whole, ablation = Scripted(), Scripted()
     await whole.run("adacoder", None, 2)
     await ablation.run(name, None, 2)

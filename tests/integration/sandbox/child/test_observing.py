@@ -1,4 +1,4 @@
-"""Test which examples run a function or show its results, as the interpreter observes it, on each installed Python."""
+"""Observation finds the examples that run a function or show its results, on each installed Python."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ FLOWS = {
     ">>> items = []\n>>> f(None, items)\n>>> items\n[None]": "-xx",
     ">>> exec('x = f(1)')\n>>> x\n1": "xx",
     ">>> import mod\n>>> mod.f(1)\n1\n>>> mod.g(1)\n1": "-x-",
-    # An example that shows a possibly changed value proves nothing,
+    # a value that may have been changed proves nothing about the function
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[1]": "-x-",
     ">>> items = []\n>>> x = f(1, items)\n>>> items\n[1]": "-x-",
-    # but it must be right.
+    # a changed value must still be right
     ">>> items = []\n>>> f(1, items)\n1\n>>> items\n[2]": "-xx",
     ">>> items = []\n>>> x = f(1, items)\n>>> clear(items)\n>>> items\n[1]": "-x-x",
     ">>> f(1 / 0)\n1": "-",
     ">>> x = f([])[0]\n>>> x\n1": "xx",
 }
-"""Docstrings, and which of their examples run `f` or use its results."""
+"""Docstrings, with the examples that run `f` or use its results."""
 
 
 def with_examples(shown: str) -> str:
@@ -132,7 +132,7 @@ UNSEEN = {
     "compiled anew": "types.FunctionType(compile('def f(x): return 2 * x', '', 'exec').co_consts[0], {})",
     "no Python code": "functools.partial(operator.mul, 2)",
 }
-"""Decorated functions whose runs cannot be observed, such as those of compilers and type checkers."""
+"""Decorated functions that cannot be observed, for example compiled ones."""
 DECORATED = '''
 import functools, operator, types
 
@@ -213,7 +213,7 @@ async def test_the_lines_and_branches_that_each_example_reaches(python: Path, tm
     assert (one.reached.lines, other.reached.lines) == ({10, 11}, set())
     assert none.reached.lines == {10, 12, 13, 15, 16, 19}
     assert verdict.reachable.lines - one.reached.lines - none.reached.lines == {14, 17, 18}
-    if verdict.reachable.branches:  # as in Python 3.12 and newer
+    if verdict.reachable.branches:  # as in Python 3.12 and later
         assert {(10, 11), (10, 12), (13, 14), (12, 15)} <= verdict.reachable.branches
         assert (10, 11) in one.reached.branches
         assert {(10, 12), (12, 15)} <= none.reached.branches

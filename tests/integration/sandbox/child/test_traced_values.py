@@ -1,4 +1,4 @@
-"""Values of locals in a trace: their text, which runs none of their code, and its length."""
+"""Values of local variables in a trace: their text, which runs none of their code, and its length."""
 
 from __future__ import annotations
 

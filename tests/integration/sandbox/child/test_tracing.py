@@ -1,6 +1,6 @@
-"""Traces of the target in an example, with the values of locals, on each installed Python, and their limits.
+"""Traces of the target in an example, on each installed Python, and their limits.
 
-A trace decides nothing. The effects of code on it, or on its tracer, are compared with those of an honest twin.
+A trace decides nothing. Attacks on the tracer are compared with similar honest code.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ SEEN = {
         2 return n + plain([n])  # gave 4
     """,
 }
-"""The trace of each function, in the order in which the lines ran."""
+"""The trace of each function, in the order in which lines ran."""
 
 
 @isolated
@@ -385,9 +385,9 @@ MEDDLING = {
     "a trace function that raises": "type(tracer).keep = lambda *given: 1 / 0",
     "no more trace function": "frame.f_trace = None; frame.f_trace_lines = False; type(tracer).__call__ = None",
 }
-"""Attacks of code on its tracer and on the trace."""
+"""Attacks on the tracer and on the trace."""
 FORGED = {"a trace of its own", "a trace of its own, twice", "an early end"}
-"""Attacks that claim a complete trace."""
+"""Attacks that forge a complete trace."""
 MEDDLER = '''
     import os
     import sys
@@ -425,7 +425,7 @@ async def test_who_meddles_with_a_trace_spoils_it_alone(ws: Workspace) -> None:
 
 @isolated
 async def test_no_verdict_is_other_for_a_trace(ws: Workspace) -> None:
-    """A trace has no verdict. A later verdict is the same as before, whether or not code forges its trace."""
+    """A trace has no verdict of its own. Tracing does not change later verdicts, even if code forges its trace."""
     for meddling in ("", MEDDLING["a trace of its own"], "import mod; mod.f.__code__ = (lambda x: 2).__code__"):
         for want, passes in ((2, True), (3, False)):
             text = meddler(meddling, want)

@@ -1,4 +1,4 @@
-"""The choice of the project's Python. Each possible place is asked in turn, and no Python is run to find out."""
+"""The choice of the project's Python: possible places are searched in order, and no Python is run for this."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARK = "ran"
 
 @dataclass(frozen=True)
 class House:
-    """A machine with Pythons and a project. All variables that could name a Python are its own."""
+    """A machine with a project and Pythons. Environment variables that could name a Python are set only by the test."""
 
     folder: Path
     set: Callable[[str, str], None]
@@ -31,13 +31,13 @@ class House:
         return self.folder / "project"
 
     def environment(self, name: str) -> Path:
-        """Make a virtual environment if there is none. Return its `bin/python`."""
+        """Make a virtual environment, unless it exists. Return its `bin/python`."""
         if not (self.folder / name).exists():
             layouts.environment(self.folder / name)
         return self.folder / name / "bin/python"
 
     def installation(self, name: str) -> Path:
-        """Make something that looks like an installed Python. Return its `bin/python3`."""
+        """Make files that look like an installed Python. Return the executable."""
         prefix = self.folder / name
         (prefix / "lib/python3.11").mkdir(parents=True)
         (prefix / "lib/python3.11/os.py").touch()
@@ -54,11 +54,11 @@ class House:
         return path
 
     def wrapper(self, name: str) -> Path:
-        """Write a script that leaves a mark when it runs."""
+        """Write a script that leaves a file behind when it runs."""
         return self.program(name, f"#!/bin/sh\ntouch {self.folder / MARK}\n")
 
     def path(self, *folders: str) -> None:
-        """Set PATH to these folders."""
+        """Set PATH to `folders`."""
         self.set("PATH", os.pathsep.join(str(self.folder / folder) for folder in folders))
 
     def found(self, setting: Path | None = None, near: str = "") -> Finding:
@@ -77,7 +77,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
 
 
 def test_the_order(house: House) -> None:
-    """Each new Python is chosen before all earlier ones."""
+    """The Pythons are added from the last choice to the first. Each is preferred to those before it."""
     own = house.found()
     assert own.text == (
         f"{sys.executable}: it is AdaCoder's own, because the project has no .venv, no environment is activated, and"

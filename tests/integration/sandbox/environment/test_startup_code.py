@@ -1,4 +1,6 @@
-"""A user learns which code of the workspace runs before any example, without the code of every environment."""
+"""Notes name the workspace's start-up code, which runs before examples. They leave out code that every environment
+has.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def told(workspace: Path, interpreter: Interpreter | None = None) -> str:
 
 
 def install(packages: Path, name: str, content: bytes, record: str | None = None) -> None:
-    """Write a file of an installed package there, and list it in the package's RECORD."""
+    """Write a file into the packages folder, and list it in the package's RECORD."""
     (packages / name).write_bytes(content)
     digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     info = packages / "some-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""The files that a candidate can see, and AdaCoder's own files that the sandbox runs."""
+"""The files that a candidate can see, including AdaCoder's own files that the sandbox runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def copied_package(folder: Path) -> Path:
 
 
 def tools_of(package: Path, forbidden: str = "") -> str:
-    """Return the output of a process that lists the tools of a copy of the package."""
+    """Return the output of a process that lists AdaCoder's files in a copy of the package."""
     environment = {**os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": forbidden}
     start = "import adacoder.sandbox.environment.visible_paths as paths; print(paths.tools())"
     command = [sys.executable, "-c", start]

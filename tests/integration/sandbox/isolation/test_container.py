@@ -1,4 +1,4 @@
-"""`adacoder check` where a container's seccomp profile permits no namespaces, as Docker's default profile does."""
+"""`adacoder check` in a container whose seccomp profile forbids namespaces, as Docker's default does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scratch folders on disk are removed with their evaluations. The next server removes those of a killed one."""
+"""Temporary folders are removed after evaluations. The next server removes the folders of a killed one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def names(folder: Path) -> list[str]:
 
 
 def left(name: str = "left") -> Path:
-    """Make a folder as a killed process leaves it."""
+    """Make a folder as a killed process would leave it."""
     made = Path(tempfile.mkdtemp(prefix="adacoder-scratch-"))
     (made / name).write_text("left", encoding="utf-8")
     return made

@@ -1,4 +1,4 @@
-"""The seccomp filters: their answers for each machine, and the kernel's behaviour with this machine's filters."""
+"""The seccomp filters: their answers for each kind of machine, and the real kernel's behaviour on this one."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from support.bpf import ALLOW, KILL, Answer, Call
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Linux's numbers, on any system that runs the tests.
+# numbers of Linux's system calls, whatever system runs the tests
 SUCCESS, EPERM, EAGAIN, ENOSYS, EAFNOSUPPORT, ENETUNREACH = 0, 1, 11, 38, 97, 101
 
 X86_64, AARCH64, I386, ARM = 0xC000003E, 0xC00000B7, 0x40000003, 0x40000028
 ARCHITECTURE = {"x86_64": X86_64, "aarch64": AARCH64}
 Case: TypeAlias = tuple[str, tuple[int, ...], Answer]
-"""A call's name, its arguments, and the filter's answer."""
+"""A system call's name and arguments, and the filter's answer."""
 
 PID = 4711
 HIGH = 1 << 32
-"""The kernel ignores the upper half of the register of an `int` argument."""
+"""A bit in the upper half of a register. The kernel ignores it for an `int` argument."""
 
 UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
-    # x86-64, arm64: calls that no filter names
+    # numbers on x86-64 and arm64 of calls that no filter names
     "read": (0, 63),
     "write": (1, 64),
     "rt_sigaction": (13, 134),
@@ -63,7 +63,7 @@ UNTOUCHED: Mapping[str, tuple[int | None, int | None]] = {
 TOO_NEW_FOR_LIBSECCOMP = frozenset(
     ["fchmodat2", "lsm_set_self_attr", "setxattrat", "removexattrat", "open_tree_attr", "file_setattr"]
 )
-"""Calls that libseccomp 2.5, which is still common, does not know."""
+"""Calls that libseccomp 2.5, a common version, does not know."""
 
 
 def number(machine: str, name: str) -> int | None:
@@ -88,7 +88,7 @@ def answer(program: bytes, machine: str, name: str, arguments: tuple[int, ...]) 
 
 
 def on_each_machine(cases: Sequence[Case]) -> pytest.MarkDecorator:
-    """Run a test for each case on each machine that has such a call."""
+    """Run a test for each case, on each kind of machine that has the call."""
     values = [
         (machine, *case) for machine in sorted(MACHINES) for case in cases if number(machine, case[0]) is not None
     ]
@@ -102,8 +102,8 @@ def plain(expected: Answer, calls: str) -> list[Case]:
 
 O_RDONLY, O_WRONLY, O_RDWR, O_NEITHER, O_CREAT, O_TRUNC = 0, 1, 2, 3, 0o100, 0o1000
 CLONE_THREAD, CLONE_FILES = 0x10000, 0x400
-THREAD = 0x3D0F00  # arguments of the C library for a thread
-FORK = 0x1200011  # arguments of the C library for a fork
+THREAD = 0x3D0F00  # the C library's arguments to start a thread
+FORK = 0x1200011  # the C library's arguments to fork
 NEW_NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
 AF_UNIX, AF_INET, AF_TIPC = 1, 2, 30
 SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_CLOEXEC = 1, 2, 3, 5, 0x80000
@@ -149,7 +149,7 @@ ALWAYS = [
     ),
     *plain(EPERM, "sched_setaffinity sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set"),
     *plain(EPERM, "migrate_pages move_pages mbind set_mempolicy set_mempolicy_home_node"),
-    # Calls to start, fork and lock down further.
+    # calls to start, to fork, and to restrict further
     *plain(ALLOW, "fork vfork execve execveat setsid setpgid pidfd_open prctl"),
     *plain(ALLOW, " ".join(UNTOUCHED)),
     ("clone", (FORK,), ALLOW),
@@ -285,7 +285,7 @@ def test_whatever_is_called_gets_an_answer(
 
 
 def test_the_child_filter_is_small() -> None:
-    """It is loaded once for each evaluation, at a cost that grows with its length."""
+    """The filter is loaded for each evaluation, at a cost that grows with its length."""
     for machine in MACHINES:
         assert len(bpf.load(child(machine))) <= 64
 
@@ -295,9 +295,6 @@ def test_other_machines_are_named_in_the_error() -> None:
     for make in (child_filter, template):
         with pytest.raises(UnsupportedMachine, match=r"for riscv64: .* aarch64 or x86_64\.$"):
             make("riscv64")
-
-
-# --- the interpreter of these tests ----------------------------------------------------------
 
 
 def instructions(*steps: tuple[int, int, int, int]) -> bytes:
@@ -327,9 +324,6 @@ def test_the_interpreter_refuses_what_the_kernel_does(program: bytes) -> None:
     bpf.load(instructions((bpf.LOAD, 0, 0, 60), (bpf.IF_EQUAL, 0, 0, 0), ALLOWING))
 
 
-# --- the numbers, from elsewhere -------------------------------------------------------------
-
-
 @pytest.mark.parametrize("machine", sorted(MACHINES))
 def test_libseccomp_knows_the_calls_by_the_same_numbers(machine: str) -> None:
     name = ctypes.util.find_library("seccomp")
@@ -340,11 +334,11 @@ def test_libseccomp_knows_the_calls_by_the_same_numbers(machine: str) -> None:
     checked = 0
     for call in [*syscalls._TABLE, *syscalls._SHARED, *UNTOUCHED]:
         theirs = resolve(ARCHITECTURE[machine], call.encode())
-        if theirs == -1:  # __NR_SCMP_ERROR: it does not know this call
+        if theirs == -1:  # __NR_SCMP_ERROR: libseccomp does not know this call
             assert call in TOO_NEW_FOR_LIBSECCOMP | {"statmount", "listmount", "uretprobe"}
             continue
         checked += 1
-        # Numbers below -1 stand for calls that a machine lacks.
+        # libseccomp's numbers below -1 mean that a machine lacks the call
         assert number(machine, call) == (theirs if theirs >= 0 else None), call
     assert checked > 150
 
@@ -358,8 +352,6 @@ def test_the_kernels_headers_know_the_calls_by_the_same_numbers() -> None:
     for call in {*syscalls._TABLE, *syscalls._SHARED} - TOO_NEW_FOR_LIBSECCOMP:
         assert number("x86_64", call) == int(theirs[call]), call
 
-
-# --- the kernel ------------------------------------------------------------------------------
 
 ATTEMPTS = r"""
 import asyncio, concurrent.futures, ctypes, errno, fcntl, json, os, resource, signal, socket, sqlite3, struct
@@ -498,7 +490,7 @@ needs_kernel = pytest.mark.skipif(
 
 
 def attempted(folder: Path, *programs: bytes) -> dict[str, int]:
-    """Return the calls that are denied in a process under these filters, with their errno."""
+    """Return the calls that these filters deny in a process, with the errno of each."""
     command = [sys.executable, "-c", ATTEMPTS, str(folder), *(program.hex() for program in programs)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr

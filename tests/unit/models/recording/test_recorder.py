@@ -1,4 +1,4 @@
-"""Conversations are recorded completely, and in the same way each time."""
+"""Conversations are recorded completely, and always in the same form."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_what_time_and_chance_decide_is_not_written(tmp_path: Path) -> Non
     for name, seconds, cached, place in (("one", 0.1, 5, "0x7f2fbb7a4960"), ("other", 2.0, 0, "0x55d0c8a1b2e0")):
         reply = Reply(f"<f at {place}>", Tokens(20, 9, cached=cached), time=Timing(prompt=seconds))
         recorder = Recorder(telling([reply]), tmp_path / name, NOTHING)
-        assert await ask(recorder, TALK[0][0]) == reply  # only the written text lacks it
+        assert await ask(recorder, TALK[0][0]) == reply  # only the written text lacks the secret
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Texts that a recording leaves out, and texts that it keeps."""
+"""Texts that a recording redacts, and texts that it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that a module is loaded from, and installed packages, as far as they are visible without a sandbox."""
+"""The text from which a module is loaded, and visible packages, tested without a sandbox."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_finders_that_ask_all_the_others_find_what_there_is(monkeypatch: pytest.
             return next((found for each in others if (found := each.find_spec(fullname, path, target))), None)
 
     class Old:
-        """A finder in the form before Python 3.4."""
+        """An import finder with the interface from before Python 3.4."""
 
     finder = finders.TextFinder("mod", finders.TextLoader("mod", "/x/mod.py", ""), finders.Unsaved({}))
     monkeypatch.setattr(sys, "meta_path", [finder, Old(), Asks(), *sys.meta_path])

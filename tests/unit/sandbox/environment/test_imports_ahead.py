@@ -1,4 +1,4 @@
-"""The modules to import ahead are read once for all candidates in the same text."""
+"""The modules to import in advance are read once for all candidates in the same text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from adacoder.sandbox.program import Program
 AROUND = "import csv\n{above}\n\n\n", "\n\n\nimport wave\n"
 ONE = "def f():\n    return 1"
 LONG = 3600.0
-"""Seconds that no test takes."""
+"""A number of seconds that no test takes."""
 OTHER = "def f():\n    import zipfile\n\n    return 22"
 
 

@@ -1,4 +1,4 @@
-"""The interpreter is found without running anything."""
+"""The interpreter is found without running any program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adacoder.sandbox.unavailable import SandboxError
 
 
 def installation(folder: Path) -> Path:
-    """Make something that looks like an installed Python. Return its executable."""
+    """Make files that look like an installed Python. Return the executable."""
     (folder / "lib/python3.11/site-packages").mkdir(parents=True)
     (folder / "lib/python3.11/os.py").touch()
     (folder / "bin").mkdir()
@@ -26,7 +26,7 @@ def installation(folder: Path) -> Path:
 
 
 def environment(folder: Path, base: Path) -> Path:
-    """Make a virtual environment on `base`. Return its `bin/python`."""
+    """Make a virtual environment based on `base`. Return its `bin/python`."""
     (folder / "lib/python3.11/site-packages").mkdir(parents=True)
     (folder / "bin").mkdir()
     (folder / "pyvenv.cfg").write_text(f"home = {base}/bin\nversion = 3.11\n", encoding="utf-8")
@@ -103,14 +103,14 @@ def test_an_environment_whose_base_is_gone(tmp_path: Path) -> None:
 
 
 def added(python: Path, *lines: object) -> set[Path]:
-    """Return the folders that an environment's interpreter shows because of these lines of a `.pth` file."""
+    """Return the folders from which an interpreter imports because of `lines` in a `.pth` file."""
     pth = python.parents[1] / "lib/python3.11/site-packages/x.pth"
     pth.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return set(describe(python).added)
 
 
 def project(folder: Path) -> Path:
-    """Make a folder with a package, as an editable install may add it."""
+    """Make a folder with a package that can be installed in editable mode."""
     (folder / "pkg").mkdir(parents=True)
     (folder / "pkg/__init__.py").touch()
     return folder

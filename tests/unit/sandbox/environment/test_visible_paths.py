@@ -1,4 +1,4 @@
-"""Visible and hidden parts of the file system. None of the user's code runs here."""
+"""Visible and hidden parts of the file system. No code of the user runs here."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ HARMLESS = (
     *("node_modules/left/.npmrc", "lib/python3.11/site-packages/certifi/ca.pem", ".venv/lib/python3.11/test/k.pem"),
 )
 LONG = 1000.0
-"""Seconds that no test takes."""
+"""A number of seconds that no test takes."""
 
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that sets limits of the search for private files."""
+    """Return a function that sets limits for the search for private files."""
 
     def set_limits(**limits: int) -> None:
         monkeypatch.setattr(visible_paths, "hidden", partial(tree.hidden, limits=tree.SearchLimits(**limits)))
@@ -91,11 +91,11 @@ def test_a_secret_that_comes_or_goes_is_noticed_and_no_other_change_matters(tmp_
 
 def test_for_a_moment_it_is_not_looked_for_again_below_the_top(tmp_path: Path, here: Interpreter) -> None:
     fill(tmp_path, "sub/mod.py")
-    view(here, tmp_path, LONG)  # new findings are checked once more
+    view(here, tmp_path, LONG)  # new findings are checked a second time
     first = view(here, tmp_path, LONG)
     fill(tmp_path, "sub/.env")
     assert view(here, tmp_path, LONG) is first
-    os.utime(tmp_path)  # as a new entry at the top does
+    os.utime(tmp_path)  # a new file in the top folder would change its time as well
     assert view(here, tmp_path, LONG).hidden == (tmp_path / "sub/.env",)
 
 
@@ -134,7 +134,7 @@ def test_doors_to_programs_outside_are_hidden(
 ) -> None:
     fill(tmp_path, "run/mod.py")
     os.mkfifo(tmp_path / "run/pipe")
-    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    monkeypatch.chdir(tmp_path)  # a socket's path must be short
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("run/agent")
         assert hidden(here, tmp_path) == {"run/pipe", "run/agent"}
@@ -186,7 +186,7 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path, here: Interpreter, m
     scan = os.scandir
 
     def scandir(path: str) -> Iterator[os.DirEntry[str]]:
-        """Simulate a user who is not root, because root may read anything."""
+        """Fail as for a user who is not root. Root may read anything."""
         if Path(path).name == "locked":
             raise PermissionError(13, "Permission denied")
         return scan(path)

@@ -1,4 +1,4 @@
-"""Only programs of the system run outside isolation. Nobody but root can change them."""
+"""Only programs that nobody but root can change run outside isolation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYSTEM = "/usr/bin" + os.pathsep + "/bin"
 
 @pytest.fixture
 def owned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[Path, tuple[int, int]]:
-    """Make a system with a program `tool` in one folder, and with unusual owners and modes of some files."""
+    """Make a system with a program `tool`, and give some files unusual owners and modes."""
     found: dict[Path, tuple[int, int]] = {}
     folder = tmp_path / "bin"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Candidates in place, case by case: `cases.toml` contains the resulting module of each one."""
+"""Candidates in place, case by case. `cases.toml` has the resulting modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The helpers, constants and classes of a candidate go before the function, or inside it if they would hide others."""
+"""A candidate's helpers, constants and classes go before the function, or inside it if they would hide other names."""
 
 from __future__ import annotations
 

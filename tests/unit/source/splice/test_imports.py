@@ -1,4 +1,4 @@
-"""The imports of a candidate: only missing ones are added, in the usual place of the module's imports."""
+"""A candidate's imports: missing ones are added to the other imports of the module."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ class TestImports:
 
 
 def added(before: str, *imports: str, use: str, text: str = STUB) -> str:
-    """Return the new start of a module that starts with `before`, when its function uses names of `imports`."""
+    """Splice a candidate that needs `imports` into a module. Return the text above the function, which was `before`."""
     result = put(before + text, f"def f(numbers, k=1):\n    return {use}", imports=imports)
     return result.removesuffix(f"{text}    return {use}\n")
 
 
 class TestAmongTheNames:
-    """An existing `from` import gets another name."""
+    """A name is added to an existing `from` import."""
 
     def test_line_endings_are_the_files(self) -> None:
         before = "from x import (\r\n    a,\r\n    c,\r\n)\r\n\r\n\r\n"
@@ -104,7 +104,7 @@ class TestAmongTheNames:
 
 
 class TestAmongTheStatements:
-    """A new statement is inserted in the order of the existing ones."""
+    """A new import statement goes to its place in the order of the existing ones."""
 
     def test_a_package_of_its_own_is_no_other(self) -> None:
         target = target_in(f"import numpy\n\n\n{STUB}")
@@ -114,13 +114,13 @@ class TestAmongTheStatements:
 
 
 class TestTheProjectsStyle:
-    """pyproject.toml says how imports are laid out."""
+    """Imports are laid out as pyproject.toml says."""
 
     WIDE = "from package.module import alpha_beta_gamma, delta_epsilon_zeta, eta_theta_iota\n"
-    """79 columns."""
+    """A line of 79 columns."""
 
     def added(self, folder: Path, options: str | None, before: str, wanted: str) -> str:
-        """Return the start of a module after it imports the given names, in a project with these options."""
+        """Return the beginning of a module that imports the given names, in a project with these options."""
         if options is not None:
             (folder / "pyproject.toml").write_text(options, encoding="utf-8")
         (folder / "src").mkdir()
@@ -235,6 +235,6 @@ class TestWhatIsThere:
         given = getattr(there, "__all__", None) or [name for name in vars(there) if not name.startswith("_")]
         module_with_star = module_names(target_in(f"from {module} import *\n\n\n{STUB}"))
         taken = [name for name in NAMES[module] if module_with_star.has_from_star(f"{module}.{name}")]
-        # Names that a newer Python added are missing here, in every form of import.
+        # names that only a newer Python has, in every form of import
         assert {name for name in taken if hasattr(there, name)} <= set(given)
         assert taken

@@ -1,4 +1,4 @@
-"""A candidate that uses other names than its target: for parameters, for itself, or for both."""
+"""Candidates with other names than the target: for the parameters, for the function, or for both."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TestRenaming:
     )
     def test_a_name_that_means_something_else_here_is_not_taken(self, inside: str, swapped: str) -> None:
         assert body(f"def f(k, numbers):\n    return {inside}") == f"    return {swapped}"
-        # Here `numbers` is a name of the module.
+        # the module already has a name `numbers`
         assert body(f"def f(k, x):\n    return {inside}") == f"    k, x = numbers, k\n    return {inside}"
 
     def test_the_function_itself(self) -> None:

@@ -1,4 +1,4 @@
-"""For any module and candidate, every byte outside the change stays the same."""
+"""For any module and candidate, all bytes outside the change stay the same."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ DEFINITIONS = st.lists(
 
 @st.composite
 def modules(draw: st.DrawFn, *, broken: st.SearchStrategy[str] = st.just("")) -> Target:  # noqa: B008  # immutable
-    """Return a module with a function or method `f(…, numbers, k)`, in one of many layouts."""
+    """Return a module with a function or method `f(…, numbers, k)` in one of many layouts."""
     is_method = draw(st.booleans())
     doc, body = draw(DOCSTRINGS), draw(BODIES)
     function = f"{draw(DECORATORS)}def f({'self, ' if is_method else ''}numbers, k=1):\n    {doc}\n{body}"
@@ -191,10 +191,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _comments(body: str) -> list[str]:
-    """Return the comments that Python itself finds.
-
-    The text is put in brackets, so that its indentation does not matter.
-    """
+    """Return the comments that Python's tokenizer finds. Brackets around the text make its indentation irrelevant."""
     text = "(\n" + "\n".join(_lines(body.lstrip(";"))) + "\n)"
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return [each.string.rstrip() for each in tokens if each.type == tokenize.COMMENT]
@@ -208,7 +205,7 @@ def test_a_module_that_is_broken_elsewhere_changes_as_little(data: st.DataObject
 
 
 def _blank(tree: ast.Module, qualname: str) -> None:
-    """Remove everything but the docstring from the function."""
+    """Remove everything from the function but its docstring."""
     body: list[ast.stmt] = tree.body
     for name in qualname.split("."):
         node = next(each for each in body if getattr(each, "name", None) == name)

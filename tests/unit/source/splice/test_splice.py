@@ -1,4 +1,4 @@
-"""A candidate in its target's place: what changes, and what must not change."""
+"""A candidate in its target's place: the parts that change, and the parts that must not."""
 
 from __future__ import annotations
 
