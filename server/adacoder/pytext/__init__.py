@@ -1,15 +1,13 @@
 r"""Find the line structure of Python text without parsing it.
 
 Code is often broken while the user types, and the user's Python may differ from AdaCoder's. So this package finds
-statements, functions and bodies from lines, strings, comments, brackets and indentation. If a text is broken in one
-place, the rest stays readable: an open bracket ends where a statement keyword starts a line, and an unclosed string
-ends with its line.
+statements, functions and bodies from lines, strings, comments, brackets and indentation.
 
-Only `\r\n`, `\r` and `\n` end a line, as in the Language Server Protocol and in Python's tokenizer. Offsets are
-code points.
+An error in one place does not spread: an unclosed bracket ends at the next line with a statement keyword, and an
+unclosed string ends with its line.
 
-`parsed` returns a syntax tree if AdaCoder's Python can parse the text. A text for which it returns None may still be
-valid for another Python.
+Only `\r\n`, `\r` and `\n` end a line, as in the Language Server Protocol and in Python's tokenizer. Offsets are code
+points.
 """
 
 from adacoder.pytext.definitions import Definition, definitions, definitions_in, docstring_at

@@ -15,10 +15,10 @@ from adacoder.pytext.strings import skip_string
 
 DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _DEEPEST = 100
-"""Maximum number of indentation levels in Python."""
+"""Python's maximum number of indentation levels."""
 _STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n]|\\(?=[\r\n])|#[^\r\n]*)*")
-"""White space, continuations and comments between the tokens of a bracketed expression."""
+"""Matches white space, line continuations and comments between strings in parentheses."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Definition:
 
     text: str
     name: str
-    """The name as in `__name__`, which Python normalises to NFKC."""
+    """The name as in `__name__`. Python normalises names to NFKC."""
     is_class: bool
     parents: tuple[Definition, ...]
     """The enclosing definitions, outermost first."""
@@ -43,7 +43,7 @@ class Definition:
 
     @property
     def in_function(self) -> bool:
-        """True if the definition is inside a function. Code outside cannot reach it."""
+        """True if the definition is inside a function, so that code outside the function cannot use it."""
         return any(not parent.is_class for parent in self.parents)
 
     @property
@@ -57,10 +57,9 @@ class Definition:
 
     @cached_property
     def span(self) -> Span:
-        """The span from the first decorator, or else the header, to the end of the body.
+        """The span from the first decorator or the header to the end of the body.
 
-        Comments below the body are included if they have the body's indentation. The last line terminator is not
-        included.
+        Comments below the body are included if they are indented like the body.
         """
         first = self.lines[0]
         return Span(first.start - len(first.indent), self._end())
@@ -78,7 +77,7 @@ class Definition:
 
     @cached_property
     def docstring(self) -> Span | None:
-        """The span of the docstring with its quotes; None if there is none."""
+        """The span of the docstring, including its quotes; None if there is no docstring."""
         line = self.header_line
         if self.header.end < line.code_end:
             return docstring_at(self.text, self.header.end, line.code_end)
@@ -88,7 +87,7 @@ class Definition:
         return docstring_at(self.text, line.start, line.code_end)
 
     def _end(self) -> int:
-        """Return the end of the body, including comments below that have the body's indentation."""
+        """Return the end of the body. Comments below the body are included if they are indented like the body."""
         end = self.lines[-1].end
         body = self.body_lines
         if not body:
@@ -116,9 +115,9 @@ def definitions(text: str) -> list[Definition]:
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:
-    """Return all functions and classes among `lines`, which are the body of the last definition in `parents`.
+    """Return all functions and classes in `lines`, the body of the last definition in `parents`.
 
-    Definitions nested deeper than Python allows are left out.
+    Definitions that are nested deeper than Python allows are left out.
     """
     found: list[Definition] = []
     _collect(text, lines, parents, found)
@@ -160,9 +159,9 @@ def define(text: str, lines: Sequence[LogicalLine], header_index: int, parents: 
 
 
 def docstring_at(text: str, start: int, end: int) -> Span | None:
-    """Return the span of the docstring at the start of the logical line `text[start:end]`; None if there is none.
+    """Return the span of the docstring that begins the logical line `text[start:end]`; None if there is none.
 
-    A docstring is a statement of one or more adjacent strings, which may be in parentheses.
+    The docstring may consist of several adjacent strings, and may be in parentheses.
     """
     position = begin = _past_filler(text, start)
     depth = 0

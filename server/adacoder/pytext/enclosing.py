@@ -1,8 +1,8 @@
 """Find the functions around a position without reading the whole text.
 
-The search goes up line by line. Outside triple-quoted strings, a line that begins with a statement keyword (`def`,
-`return`, …) certainly starts a logical line. Other lines are checked by reading the text from the nearest such line
-above. The result is the same as `definitions` gives for the whole text.
+The search goes up from the position, line by line. Outside triple-quoted strings, a line with a statement keyword such
+as `def` certainly starts a logical line. For other lines, the text below the nearest such line is read. The result is
+the same as from `definitions`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from adacoder.pytext.strings import is_continued, long_strings
 
 _WHITE = re.compile(r"[ \t\f]*")
 _BEYOND = 1 << 30
-"""A column to the right of every line."""
+"""A column to the right of the end of every line."""
 
 
 def functions_around(text: str, offset: int) -> list[Definition]:
-    """Return the functions that the line at `offset` belongs to, outermost first.
+    """Return the functions around the line at `offset`, outermost first.
 
-    The result is the same as from `definitions`, but a class has only its header and the first line of its body.
+    The result is the same as from `definitions`, but the body of a class has only its first line.
     """
     above = _Above(text, offset)
     parents: tuple[Definition, ...] = ()
@@ -43,13 +43,13 @@ def starts_logical_line(text: str, offset: int) -> bool:
 
 
 def _head(text: str, header_start: int) -> list[LogicalLine]:
-    """Return the header of a definition and the first line of its body, if any."""
+    """Return the logical lines of a definition's header and of the first statement in its body."""
     header, *following = islice(logical_lines(text, header_start), 2)
     return [header, *(line for line in following if line.width > header.width)]
 
 
 class _Above:
-    """The current line and the lines above it, in which its enclosing functions are searched."""
+    """A line of a text, called the current line, and all lines above it."""
 
     def __init__(self, text: str, offset: int) -> None:
         self._text = text
@@ -60,7 +60,7 @@ class _Above:
         self._strings = long_strings(text, self._line_end)
 
     def is_in(self, definition: Definition) -> bool:
-        """Return whether the current line belongs to `definition`."""
+        """Return whether `definition` contains the current line."""
         return definition.span.start <= self._line <= definition.span.end
 
     def is_start(self, offset: int) -> bool:
@@ -71,13 +71,13 @@ class _Above:
     def headers(self) -> Iterator[int]:
         """Yield the starts of the headers around the current line, innermost first.
 
-        The search goes up through lines with less and less indentation. If it is uncertain whether such a line starts a
-        statement, the bodies of the headers above are read to be sure.
+        The search goes up to lines with ever less indentation. If such a line may be part of a longer statement, the
+        bodies above it are read to be sure.
         """
         text = self._text
         bound = lowest = _BEYOND
         lowest_start = self._line
-        deep = ""  # lines with this prefix are indented at least as far as `bound`
+        deep = ""  # Lines with this prefix are indented too far to be a header.
         if decorated := self._decorated():
             yield _start(decorated)
             bound = lowest = decorated.width
@@ -99,7 +99,7 @@ class _Above:
                 lowest, lowest_start = width, start
 
     def lines_of(self, header_start: int) -> list[LogicalLine]:
-        """Return the logical lines of a definition: decorators, header, body."""
+        """Return the logical lines of a definition's decorators, header and body."""
         width = next(logical_lines(self._text, header_start)).width
         lines = logical_lines(self._text, self._above_decorators(header_start))
         own: list[LogicalLine] = []
@@ -133,13 +133,16 @@ class _Above:
         return (max(newline, self._text.rfind("\r", 0, offset)) if self._has_returns else newline) + 1
 
     def _content(self, start: int) -> int | None:
-        """Return the offset of a line's first non-blank character; None for a blank line or a comment."""
+        """Return the offset of a line's first character after the indentation; None for a blank line or a comment."""
         match = _WHITE.match(self._text, start)
         content = match.end() if match else start
         return None if self._text[content : content + 1] in ("", "\n", "\r", "#") else content
 
     def _is_certain(self, start: int) -> bool:
-        """Return whether a logical line certainly starts at `start`. The offset must be outside any string."""
+        """Return True if a logical line certainly starts at `start`, and False if this is uncertain.
+
+        The offset `start` must be outside any string.
+        """
         if not start:
             return True
         return STATEMENT_START.match(self._text, start) is not None and not is_continued(self._text, start)
@@ -151,11 +154,11 @@ class _Above:
         return all(line.end < start for line in above)
 
     def _certain(self, start: int) -> int:
-        """Return the nearest line at or above `start` that certainly starts a logical line."""
+        """Return the start of the nearest line, at or above `start`, that certainly starts a logical line."""
         return next(filter(self._is_certain, self._upward(start)), 0)
 
     def _is_open_below(self, header_start: int, width: int, doubtful: int) -> bool:
-        """Return whether the body of a definition reaches the start of the current line.
+        """Return whether the body of a definition continues down to the current line.
 
         Args:
             header_start: the start of the definition's header.
@@ -168,7 +171,7 @@ class _Above:
         return all(line.width > width for line in body)
 
     def _decorated(self) -> LogicalLine | None:
-        """Return the header below the decorator that the current line is in; None if the line is not in a decorator."""
+        """Return the header below the decorator in the current line; None if the line is not part of a decorator."""
         begin, has_decorator = self._line, False
         for begin in self._upward(self._line):
             has_decorator |= self._is_decorator(begin)
@@ -188,7 +191,7 @@ class _Above:
         return None
 
     def _above_decorators(self, header_start: int) -> int:
-        """Return an offset from which a header can be read with its decorators."""
+        """Return the offset of a line above the decorators of a header. Without decorators, return `header_start`."""
         above, has_decorator = header_start, False
         for above in islice(self._upward(header_start), 1, None):
             if self._is_decorator(above):

@@ -45,9 +45,9 @@ class Lines:
         return end
 
 
-@lru_cache(maxsize=4)  # called once for each function of a file
+@lru_cache(maxsize=4)  # Reading the functions of a file needs the result for each function.
 def _starts(text: str) -> list[int]:
-    # Without lone `\r` line endings, `_NEWLINE` finds the same line ends three times as fast.
+    # If every `\r` is followed by `\n`, the simpler pattern finds the same line ends, and is three times as fast.
     terminator = _NEWLINE if "\r" not in text or text.count("\r") == text.count("\r\n") else LINE_END
     return [0, *[match.end() for match in terminator.finditer(text)]]
 

@@ -15,31 +15,32 @@ STATEMENT_START = re.compile(
     r"[ \t\f]*(?:@\w|(?:async[ \t]+)?def[ \t]+\w+|class[ \t]+\w+[ \t]*[(:\[]"
     r"|(?:return|raise|import|while|with|try|pass|break|continue)\b|from[ \t]+[\w.]+[ \t]+import\b)"
 )
-"""Matches a line start that can only be a statement, even if a bracket above is still open."""
+"""Matches the start of a line that must be a new statement, even if a bracket above is still open."""
 _HEAD = re.compile(r"(?:[ \t\f]*(?:#[^\r\n]*)?[\r\n])*(?P<indent>[ \t\f]*)(?![ \t\f#\r\n]|\Z)")
-"""The text before a logical line: blank lines, comments and indentation."""
+"""Matches the text before a logical line: blank lines, comments and indentation."""
 _PLAIN = re.compile(r"[^#\r\n\\'\"()\[\]{}:]+")
-"""Text without characters that matter for logical lines, such as quotes, brackets and line ends."""
+"""Matches text without quotes, brackets, line ends and other characters that may end a logical line."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalLine:
-    """A logical line in the sense of Python's tokenizer.
+    """A logical line, as in Python's tokenizer.
 
-    Brackets and strings can extend a logical line over several physical lines. Blank lines and comment lines are not
-    logical lines.
+    A logical line has several physical lines if brackets or strings continue over line ends. Blank lines and comment
+    lines do not belong to any logical line.
     """
 
     start: int
     """Offset of the first character after the indentation."""
     end: int
-    """Offset past the last character, including a trailing comment but not the terminator."""
+    """The offset past the last character. A trailing comment is included, and the line terminator is not."""
     indent: str
     """The white space before the logical line."""
     code_end: int
-    """Offset past the last character of code, without trailing comment and white space."""
+    """The offset past the last character of code. A trailing comment is not included."""
     colon: int | None
-    """Offset of the first colon outside brackets and strings: the end of the header for a `def` or `class`."""
+    """The offset of the first colon outside brackets and strings. After `def` or `class`, this colon ends the header.
+    """
     closed: bool
     """True if all brackets and strings are closed."""
 
@@ -59,7 +60,7 @@ def logical_lines(text: str, start: int = 0, end: int = sys.maxsize) -> Iterator
 
 
 def _scan(text: str, begin: int, start: int) -> LogicalLine:
-    """Return the logical line with its indentation at `begin` and its first character at `start`."""
+    """Return the logical line whose indentation starts at `begin`, and whose first character is at `start`."""
     size = len(text)
     depth = 0
     colon: int | None = None
@@ -110,7 +111,7 @@ def _scan(text: str, begin: int, start: int) -> LogicalLine:
 def statements(text: str) -> list[Span]:
     """Return the top-level statements of `text`.
 
-    A statement includes its decorators, its block, and clauses such as `else` and `except`.
+    A statement includes its decorators, its body, and clauses such as `else` and `except`.
     """
     found: list[Span] = []
     decorated = False
@@ -129,7 +130,7 @@ _CONTINUED = re.compile(r"(?:async\s+)?(?:if|for|while|try|match)\b")
 
 
 def dedent(text: str) -> str:
-    """Remove the first line's indentation from every line that has it, except inside strings."""
+    """Remove the first line's indentation from all lines that have it. Lines inside strings stay unchanged."""
     prefix = text[: len(text) - len(text.lstrip(" \t"))]
     if not prefix:
         return text
@@ -142,14 +143,14 @@ def dedent(text: str) -> str:
 
 
 def indented(text: str, indent: str) -> str:
-    """Put `indent` before every line except blank lines and lines that begin inside strings."""
+    """Put `indent` before every line. Blank lines, and lines inside strings, stay unchanged."""
     inside = string_interiors(text)
     lines = Lines(text)
     return "".join(lines[i] if i in inside or not lines[i].strip() else indent + lines[i] for i in range(len(lines)))
 
 
 def string_interiors(text: str) -> frozenset[int]:
-    """Return the 0-based lines that begin inside a string literal. Their indentation belongs to the string."""
+    """Return the 0-based lines that begin inside a string, so that their white space belongs to the string."""
     lines = Lines(text)
     inside: set[int] = set()
     for literal in string_literals(text, 0, len(text)):

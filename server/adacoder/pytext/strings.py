@@ -1,7 +1,7 @@
 """Find the ends of string literals, even in broken text.
 
-An unclosed string ends with its line. A missing triple quote would turn all later code into strings, and all later
-strings into code. So the next triple quote closes a string of several lines only if the text after the quote can be
+An unclosed string ends with its line. If a triple quote is missing, the next triple quote in the text opens another
+string and does not close this one. So a string of several lines is closed only if the text after the quote may be
 Python.
 """
 
@@ -21,29 +21,29 @@ _QUOTE_OR_COMMENT = re.compile(r"['\"#]")
 _SHORT = {
     quote: re.compile(rf"{quote}[^{quote}\\\r\n]*(?:\\(?:\r\n|.)[^{quote}\\\r\n]*)*", re.DOTALL) for quote in "'\""
 }
-"""A string that is not triple-quoted, up to the closing quote or the end of its line."""
+"""Matches a string with single quotes or double quotes, up to the closing quote or the end of its line."""
 _WHITE = re.compile(r"[ \t\f]*")
 _FORMATTED_LAST = frozenset("fFtTrR")
 _FORMATTED_PREFIX = re.compile(r"(?:\A|\W)(?:[fFtT][rR]?|[rR][fFtT])\Z")
 _WORD = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[^\W\d]\w*"
 """A name that is not a keyword."""
 _TEXT_AFTER = re.compile(rf"[ \t\f]*(?:(?![rbuftRBUFT]{{1,2}}['\"]){_WORD}|>>>)")
-"""Text that cannot follow a string in code: a name, or doctest's prompt."""
+"""Matches text that cannot follow a string in code: a name, or doctest's prompt."""
 _TEXT_BELOW = re.compile(
     rf"[ \t\f]*(?:\r\n|\r|\n)\s*(?:>>>|(?!(?:match|case|type|print|exec)\b){_WORD}(?:[ \t]+{_WORD}|\.[ \t\f]*[\r\n]))"
 )
-"""A line end and the start of text that is not code: a prompt, two names in a row, or a name and a full stop."""
+"""Matches a line end and prose below: a prompt, two names in a row, or a name and a full stop."""
 
 _FORMATTED_STOP = re.compile(r"\\N\{[^}\r\n]*\}|\\(?:\r\n|[^{])|\{\{|['\"{\r\n]", re.DOTALL)
-"""Escapes, braces, quotes and line ends in a formatted string, outside its replacement fields."""
+"""Matches an escape, brace, quote or line end in the fixed text of a formatted string."""
 _DEEPEST = 6
 """Maximum nesting of formatted strings and format specifications."""
 _LONGEST_FIELD = 150
-"""Maximum characters of a replacement field that may contain the quotes of its string, including nested fields."""
+"""Maximum characters of a replacement field that may contain the quotes of its string."""
 _LONGEST_FORMATTED = 2_000
-"""Maximum characters of a formatted string whose fields are read. Longer strings rarely reuse their own quotes."""
+"""Maximum characters of a formatted string whose fields may contain its own quotes."""
 _FEW = 16
-"""After this number of escaped quotes, a search of the whole text is faster than skipping them one by one."""
+"""Number of escaped quotes to skip one by one. After these, all quotes of the text are found at once."""
 _FIELD_STOP = re.compile(r"['\"#()\[\]{}:\r\n]")
 _FORMAT_STOP = re.compile(r"['\"{}\r\n]")
 
@@ -66,7 +66,10 @@ def skip_string(text: str, quote_at: int) -> tuple[int, bool]:
 
 
 def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the string literals between two offsets, without prefixes. `start` is outside strings and comments."""
+    """Yield the string literals between two offsets, without their prefixes.
+
+    The offset `start` must be outside strings and comments.
+    """
     position = start
     while match := _QUOTE_OR_COMMENT.search(text, position, end):
         if match.group() == "#":
@@ -77,9 +80,9 @@ def string_literals(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def long_strings(text: str, end: int) -> list[Span]:
-    """Return the triple-quoted string literals that begin before `end`, without prefixes.
+    """Return the triple-quoted strings that begin before `end`, without their prefixes.
 
-    Only lines with three quotes are read, which is much faster than reading the whole text.
+    Only lines with triple quotes are read, which is much faster than reading the whole text.
     """
     found: list[Span] = []
     position = 0
@@ -103,9 +106,9 @@ def leaves_string_open(text: str) -> bool:
 
 
 def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
-    """Return the string literal that contains the three quotes at `quotes_at`; None if the quotes are in a comment.
+    """Return the string that contains the triple quote at `quotes_at`; None if the quote is in a comment.
 
-    They are the first three quotes after `start`, which is outside strings and comments.
+    It is the first triple quote after `start`, an offset outside strings and comments.
     """
     line_start = begin = _line_start(text, start, quotes_at)
     while begin > start and is_continued(text, begin):
@@ -116,7 +119,7 @@ def _literal_around(text: str, start: int, quotes_at: int) -> Span | None:
 
 
 def _line_start(text: str, least: int, offset: int) -> int:
-    """Return the start of the line that contains `offset`, but at least `least`."""
+    """Return the start of the line at `offset`; if the line starts before `least`, return `least`."""
     return max(least, text.rfind("\n", least, offset) + 1, text.rfind("\r", least, offset) + 1)
 
 
@@ -132,7 +135,7 @@ def _quotes(text: str, quote_at: int) -> str:
 
 
 def _plain_end(text: str, quote_at: int, closing: str, limit: int = sys.maxsize) -> int | None:
-    """Return the offset just past an unformatted string; None if it is not closed before `limit`."""
+    """Return the offset just past a string without replacement fields; None if it is not closed before `limit`."""
     if len(closing) == 1:
         stop = _short_stop(text, quote_at, limit)
         return stop + 1 if text.startswith(closing, stop) else None
@@ -173,10 +176,10 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """Return whether the quotes that end at `end` open another string instead of closing the string at `start`.
+    """Return whether the triple quote before `end` opens another string.
 
-    The answer is True only if the text after the quotes cannot be Python. The next lines are judged only at the start
-    of a block, because lines further down may be half typed.
+    The closing quote of the string at `start` is then missing. This is assumed only if the text after `end` cannot be
+    Python.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
@@ -184,7 +187,7 @@ def _opens_another(text: str, start: int, end: int) -> bool:
 
 
 def _is_first_of_block(text: str, least: int, offset: int) -> bool:
-    """Return whether `offset` is in the first line of a block."""
+    """Return whether `offset` is in the first line of an indented block."""
     if text[offset - 1] not in " \t\f\r\n":
         return False
     above = least + len(text[least:offset].rstrip(" \t\f\r\n"))
@@ -207,9 +210,10 @@ def _is_formatted(text: str, quote_at: int) -> bool:
 
 
 def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: int = 0) -> int | None:
-    """Return the offset just past a formatted string, which may contain its own quotes in fields (PEP 701).
+    """Return the offset just past a formatted string; None if it is not closed before `limit`.
 
-    Return None if it is not closed before `limit`. The caller then reads it as a plain string, as Python 3.11 does.
+    Its fields may contain its own quotes (PEP 701). If the result is None, the caller reads the string as in Python
+    3.11.
     """
     position = quote_at + len(closing)
     while match := _FORMATTED_STOP.search(text, position, limit):
@@ -227,9 +231,9 @@ def _formatted_end(text: str, quote_at: int, closing: str, limit: int, depth: in
 
 
 def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset just past the closing brace of a replacement field; None if it is not closed before `limit`.
+    """Return the offset just past the closing brace of a replacement field; None if there is no such brace.
 
-    If the formatted string is not triple-quoted, a field that does not end on its line is probably half typed.
+    The brace must be before `limit`. If the string is not triple-quoted, the brace must be on the same line.
     """
     if depth > _DEEPEST:
         return None
@@ -259,9 +263,9 @@ def _field_end(text: str, start: int, closing: str, limit: int, depth: int) -> i
 
 
 def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset just past a string in a field of a formatted string; None if the string is unclosed.
+    """Return the offset just past a string inside a replacement field; None if the string is unclosed.
 
-    `closing` are the quotes of the formatted string.
+    `closing` are the quotes of the formatted string around the field.
     """
     own = _quotes(text, quote_at)
     if _is_formatted(text, quote_at):
@@ -273,9 +277,9 @@ def _string_in_field_end(text: str, quote_at: int, closing: str, limit: int, dep
 
 
 def _format_end(text: str, start: int, closing: str, limit: int, depth: int) -> int | None:
-    """Return the offset just past the brace that closes a field; None if it is not closed before `limit`.
+    """Return the offset just past the brace that closes a field with a format specification.
 
-    The format specification of the field begins at `start`.
+    The format specification begins at `start`. Return None if the field is not closed before `limit`.
     """
     position = start
     while match := _FORMAT_STOP.search(text, position, limit):

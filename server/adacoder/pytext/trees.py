@@ -1,7 +1,7 @@
 """Parse text with the Python that runs AdaCoder.
 
-The user's Python may be newer or older. So a result of None does not prove a syntax error, and the caller must read the
-text by its lines. Only this module calls Python's parser.
+The user's Python may be newer or older. So if parsing fails, the text may still be valid, and the caller must read it
+by its lines. Only this module calls Python's parser.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """Exceptions of Python's parser for broken text, NUL characters and deep nesting."""
 _LONGEST = 1_000_000
-"""Maximum characters of a text to parse. Parsing cannot be interrupted, and blocks all other threads."""
+"""Maximum characters of a text to parse. Parsing blocks all other threads and cannot be interrupted."""
 _MANY_DOTS = 500
 _LONG_IMPORT = re.compile(rf"(?:\bimport|\bfrom|,)[\s\\.]*+\w++[\s\\]*+(?:\.[\s\\]*+\w++[\s\\]*+){{{_MANY_DOTS}}}")
-"""A very long dotted name in an import, which Python parses in quadratic time."""
+"""Matches a very long dotted name in an import, because parsing time grows with the square of its length."""
 _ONE_AT_A_TIME = threading.RLock()
-"""A lock for Python's warning filters, which are global."""
+"""Only one thread at a time may change Python's warning filters, because they are global."""
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -35,13 +35,13 @@ def parsed(text: str) -> ast.Module | None:
         with _reading(text):
             try:
                 return ast.parse(unmarked(text))
-            except SystemError:  # another thread can disturb the parser before Python 3.11.8 (gh-106905)
+            except SystemError:  # Before Python 3.11.8, another thread can disturb the parser (gh-106905).
                 return ast.parse(unmarked(text))
     except UNREADABLE:
         return None
 
 
-@lru_cache(maxsize=64)  # all repair rules check the same text
+@lru_cache(maxsize=64)  # All repair rules check the same text.
 def error_line(text: str) -> int | None:
     """Return the 1-based line of the first syntax error in `text`; None without errors.
 
@@ -59,7 +59,7 @@ def error_line(text: str) -> int | None:
 
 def symbols(text: str) -> SymbolTable | None:
     """Return the symbol table of the module `text`; None if AdaCoder's Python cannot parse it."""
-    import symtable  # needed only for a reply or an example
+    import symtable  # Only replies and examples need this module.
 
     try:
         with _reading(text):
@@ -69,7 +69,7 @@ def symbols(text: str) -> SymbolTable | None:
 
 
 def unmarked(text: str) -> str:
-    """Replace a byte order mark by a form feed, which Python skips as white space. Offsets stay the same."""
+    """Replace a byte order mark by a form feed, so that offsets stay the same. Python ignores form feeds."""
     return "\f" + text[1:] if text.startswith("\ufeff") else text
 
 

@@ -18,14 +18,11 @@ class Block:
 
     text: str
     ended: bool
-    """True if a closing fence or prose follows the block.
-
-    The block is then complete, even if the reply is still growing.
-    """
+    """True if a closing fence or prose follows the block, so that the block can no longer grow."""
     is_marked: bool = True
     """False for text outside of fences, which is mostly prose."""
     notes: tuple[str, ...] = ()
-    """Notes about this block for `Candidate.notes`."""
+    """Notes about this block for the user, to be copied to `Candidate.notes`."""
 
 
 _PATCH = re.compile(r"^(?:@@(?: |$)|<{5,} ?(?:SEARCH|ORIGINAL|HEAD)\b|--- .*\n\+\+\+ |\*{3} Begin Patch)", re.MULTILINE)
@@ -37,7 +34,7 @@ def is_patch(text: str) -> bool:
 
 
 def code_blocks(text: str) -> list[Block]:
-    """Return the blocks of a reply: the text in fences and the unmarked text between them.
+    """Return the fenced blocks of a reply, and the unmarked text between them.
 
     If there are no fences, return the code in JSON, or the whole reply if it contains a patch.
     """
@@ -66,15 +63,16 @@ _OTHER_LANGUAGE = re.compile(
 
 
 def fenced_blocks(text: str) -> list[Block]:
-    """Return the fenced blocks of `text` that may contain Python, in order; none if the whole text is Python.
+    """Return the fenced blocks of `text` that may contain Python, in order.
 
-    A fence inside a string, such as a docstring, does not count. An unclosed fence contains the rest of the text.
+    If `text` as a whole is Python, return no blocks: the fences are then part of a docstring. An unclosed fence
+    contains the rest of the text.
     """
     return [block for block in _fenced(text) if block.is_marked]
 
 
 def _fenced(text: str) -> list[Block]:
-    """Return the fenced blocks and the text between them; empty if there are no fenced blocks."""
+    """Return the fenced blocks and the text between them; empty if no fenced block may contain Python."""
     if ("```" not in text and "~~~" not in text) or parsed(text) is not None:
         return []
     blocks = list(_blocks(text.split("\n")))
@@ -112,13 +110,13 @@ def _fence(line: str) -> re.Match[str] | None:
 
 
 def _contents(text: str, *, ended: bool) -> list[Block]:
-    """Return the text of a fence as a block, or the code in this text if the text is JSON."""
+    """Return the blocks in the text of a fence: the code in JSON values, or else the whole text."""
     codes = texts_in_json(text) if text.lstrip()[:1] in ("{", "[") else ()
     return [_whole(code) for code in codes] or [Block(text if is_patch(text) else readable(text), ended)]
 
 
 def _content(lines: list[str], begin: int, marks: str) -> tuple[list[str], bool, int]:
-    """Return the lines of the block at `begin`, whether its fence is closed, and the index of the next line."""
+    """Return the lines of a fenced block from `begin`, whether its fence is closed, and the index of the next line."""
     triple = ""
     first_in_string: int | None = None
     for index in range(begin, len(lines)):
@@ -147,9 +145,9 @@ _UP_TO = {triple: re.compile(rf"(?:\\.|(?!{triple}).)*{triple}") for triple in (
 
 
 def _triple_after(line: str, triple: str) -> str:
-    """Return the triple quote that is still open after `line`, or "".
+    """Return the triple quote that is open at the end of `line`, or "" if there is none.
 
-    `triple` is the quote that is open before `line`.
+    `triple` is the triple quote that is open at the start of `line`, or "".
     """
     position = 0
     while True:
@@ -167,7 +165,7 @@ def _triple_after(line: str, triple: str) -> str:
 
 
 def _moved_left(lines: list[str], opening: re.Match[str]) -> str:
-    """Return the text of a block. The indentation of the fence, for example in a list, is removed from all lines."""
+    """Return the text of a fenced block. If the fence is indented, its indentation is removed from all lines."""
     width = len(opening["indent"])
     if width and not any(line[:width].strip() for line in lines):
         lines = [line[width:] for line in lines]
@@ -197,10 +195,10 @@ def is_prose(line: str) -> bool:
 
 
 def runs(block: Block) -> list[Block]:
-    """Split a block at prose, and return the code in between.
+    """Split a block at prose, and return the parts that are code.
 
-    Only lines at column 0 count as prose. An unclosed string may include the prose, so the code before the prose does
-    not count as ended.
+    Only a line at column 0 can be prose. If a string is still open above such a line, the prose may be part of the
+    string.
     """
     found: list[Block] = []
     begin = position = 0

@@ -27,7 +27,7 @@ _ASSIGNMENT = re.compile(
     rf"(?:type[ \t]+)?\(?(?P<names>{_NAMES})\)?(?:\[[^\n]*?\])?[ \t]*(?::[^=\n]+)?(?<![=!<>])=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Only this many characters of a statement are searched for the `=` of an assignment."""
+"""Maximum characters at the start of a statement that are searched for the `=` of an assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Dependency:
     """The names that the statement binds; empty if they are unknown."""
     is_import: bool
     place: Span
-    """The statement's span in the passage."""
+    """The span of the statement in the code from which it was read."""
 
 
 def dependencies(text: str) -> list[Dependency]:
-    """Return the imports and definitions at the top level of `text`, but not statements that bind no name."""
+    """Return the imports and definitions at the top level of `text`. Statements that bind no name are left out."""
     tops = {each.span.start: each for each in definitions(text) if not each.parents}
     found: list[Dependency] = []
     for place in statements(text):
@@ -63,7 +63,7 @@ def dependencies(text: str) -> list[Dependency]:
 def _made(statement: str) -> frozenset[str]:
     """Return the names that a statement may bind or change.
 
-    This is for statements such as a loop that fills a table, `try:` around an import, and `table[key] = …`.
+    This is for statements such as `table[key] = …`, or an import inside `try:`.
     """
     tree = parsed(statement)
     waiting: list[ast.AST] = [*(() if tree is None else tree.body)]
@@ -119,9 +119,9 @@ def is_in_module(name: str, target: Target) -> bool:
 
 
 def is_as_in_module(dependency: Dependency, target: Target) -> bool:
-    """Return whether the target's module already has a definition like `dependency`.
+    """Return whether the target's module already has the definition `dependency`.
 
-    Two classes with the same name count as alike, and so do two functions with the same parameters.
+    For a class, the name must be the same. For a function, the parameters must be the same as well.
     """
     lines = (_first_line_in_module(name, target) for name in dependency.binds)
     return any(line is not None and _are_alike(dependency.text, line) for line in lines)
@@ -144,7 +144,7 @@ def _first_line_in_module(name: str, target: Target) -> str | None:
     return None if line is None else text[line.start : line.code_end]
 
 
-@lru_cache(maxsize=2)  # called once for each name in the same text
+@lru_cache(maxsize=2)  # Callers ask for many names in the same text.
 def _definitions_in(text: str) -> Mapping[str, int]:
     """Map each name that is defined at the top level to the offset of its first definition."""
     starts: dict[str, int] = {}

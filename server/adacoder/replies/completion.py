@@ -1,10 +1,10 @@
-"""Decide whether a reply is complete, to end it early.
+"""Decide whether a growing reply already contains the whole function.
 
-As soon as the reply has the whole function, AdaCoder closes the stream. A better version after that is lost.
+If so, AdaCoder stops the model early. A second, better version of the function would then be lost.
 
-Of 487 recorded replies with one requested block, none has a second version of its function. Of 246 replies with several
-requested blocks (MapCoder's recall), 8 have a second version, and in 5 only the second version passes. So AdaCoder
-reads such replies to the end.
+Of 487 recorded replies with one requested block, none has a second version. Of 246 replies with several requested
+blocks, 8 have one, and in 5 of these only the second version passes. So AdaCoder reads replies with several requested
+blocks to the end.
 """
 
 from __future__ import annotations
@@ -29,32 +29,31 @@ if TYPE_CHECKING:
 
 _MAY_END_CODE = re.compile(r"^(?:[^\s#]|[ \t]*(?:```|~~~))", re.MULTILINE)
 _IDLE = re.compile(r"\n(?:[ \t]*(?:#.*)?\n){8}\Z")
-"""Eight lines without code at the end of a reply. The model has probably finished its code."""
+"""Matches eight lines without code at the end of a reply. After these, the code has probably ended."""
 _ANNOUNCES = re.compile(
     r"[^.?\s]\s*\Z|\b(?:here|below|following|code|function|solution|implementation|version)\b[^\n]*\Z", re.IGNORECASE
 )
-"""The end of a text that announces code, such as "Here is the function:"."""
+"""Matches text that announces code, such as "Here is the function:"."""
 _IS_DRAFT = re.compile(
     r"\b(?:draft|sketch|first (?:attempt|try|version|cut|idea)|na[iï]ve|brute[- ]force|wrong|incorrect|hmm|wait)\b",
     re.IGNORECASE,
 )
-"""Words that mark a draft, which a better version may follow. They occur in 4 of 733 recorded replies."""
+"""Matches words that mark a draft, such as "first attempt". They occur in 4 of 733 recorded replies."""
 _EAGER = 8
-"""Number of checks of a reply after which the reply must grow before the next check."""
+"""Number of checks after which `_GROWTH` limits the checks of a reply."""
 _LONGEST = 100_000
-"""Replies of more than this many characters are not ended early."""
+"""Maximum characters of a reply that may be ended early."""
 _GROWTH = 8
-"""A later check waits until the reply has grown by its length divided by this number."""
+"""After `_EAGER` checks, a reply must grow by its length divided by this number before the next check."""
 
 
 def completion(target: Target) -> Callable[[str], bool]:
-    """Return a function that reports whether a growing reply contains the finished target.
+    """Return a function that reports whether a growing reply already contains the whole target.
 
-    Use it for one reply only. The target is finished if its fence is closed, or if other text without indentation
-    follows. All names that it needs must be defined in the reply or the module. If in doubt, the function returns
-    False.
+    Use the returned function for one reply only. It is fast enough to be called for every token.
 
-    The function is cheap enough to be called for every token.
+    The target is whole if its fence is closed or unindented text follows, and if all needed names are defined. If in
+    doubt, the function returns False.
     """
     seen = looks = least = 0
 
@@ -77,7 +76,7 @@ def completion(target: Target) -> Callable[[str], bool]:
 
 
 def is_without(text: str, target: Target, most: int) -> bool:
-    """Return whether an answer of more than `most` characters has not begun the target yet."""
+    """Return whether an answer has more than `most` characters, but no beginning of the target."""
     if is_thinking(text):
         return False
     so_far = answer(text)
@@ -85,10 +84,10 @@ def is_without(text: str, target: Target, most: int) -> bool:
 
 
 def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]) -> bool:
-    """Return whether a stop sequence ended a reply before it had the function and all names that the function needs.
+    """Return whether a stop sequence ended a reply too early.
 
-    Such a reply ends in thoughts, inside a fence, or after words that announce code. Names that `is_known` accepts need
-    no definition in the reply.
+    The reply then ends while the model is thinking, inside a fence, or after words that announce code. The target, or a
+    definition that it needs, is missing. Names that `is_known` accepts need no definition.
     """
     text = normalize(text)
     if is_thinking(text):
@@ -103,10 +102,7 @@ def was_stopped_short(text: str, target: Target, is_known: Callable[[str], bool]
 
 
 def _may_hold(text: str, target: Target) -> bool:
-    """Return whether `text` may contain the target.
-
-    It must define the target's name, or begin with an indented line.
-    """
+    """Return whether `text` may contain the target, because it defines its name or begins with an indented line."""
     return text[:1].isspace() or re.search(rf"\bdef[ \t]+{re.escape(target.name)}\b", text) is not None
 
 
@@ -120,7 +116,7 @@ def _is_complete(text: str, target: Target) -> bool:
 
 
 def _is_draft(text: str, target: Target) -> bool:
-    """Return whether the words before the first code mark the code as a draft, so that a better version may follow."""
+    """Return whether the text before the code calls the code a draft. A better version may then follow."""
     words = re.split(
         rf"^[ \t]*(?:`{{3,}}|~{{3,}})|\bdef[ \t]+{re.escape(target.name)}\b", text, maxsplit=1, flags=re.MULTILINE
     )
@@ -130,16 +126,16 @@ def _is_draft(text: str, target: Target) -> bool:
 def _is_whole(
     found: Found, others: Sequence[Block], target: Target, is_known: Callable[[str], bool] = lambda name: False
 ) -> bool:
-    """Return whether `found` is the complete target, with definitions of all names that it needs."""
+    """Return whether `found` is complete, and all names that it needs are defined."""
     if not found.is_sound or found.name != target.name:
         return False
     return all(map(is_known, _missing(candidate(found, others, Ended.STOP, target), target)))
 
 
 def _is_followed(found: Found, target: Target) -> bool:
-    """Return whether the text after the function shows that the function has ended.
+    """Return whether the text after a function shows that the function is complete.
 
-    Other unindented code shows this, unless it is another version of the function. Many empty lines show it as well.
+    Unindented code shows this, unless it defines the function again. Eight lines without code show it as well.
     """
     text, end = found.passage.text, found.span.end
     line = next(logical_lines(text, end), None)
@@ -152,7 +148,7 @@ def _is_followed(found: Found, target: Target) -> bool:
 
 
 def _missing(found: Candidate, target: Target) -> Iterator[str]:
-    """Yield the names that the function's body and its helpers use, but neither the reply nor the module defines.
+    """Yield the names that a function and its helpers need, but that neither the reply nor the module defines.
 
     Decorators and annotations are ignored, because the target keeps its own.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"@[ \t]*(?P<name>[\w.]+)")
 _CACHES = frozenset({"cache", "lru_cache"})
 _KEPT = _CACHES | {"contextmanager", "asynccontextmanager", "njit", "jit", "singledispatch"}
-"""Decorators that a body may need. Others usually belong to a class or a framework."""
+"""Decorators that the body may need in order to work. Other decorators usually belong to a class or a framework."""
 _MUTABLE = re.compile(r"->[ \t]*['\"]?(?:typing\.)?(?:list|dict|set|bytearray|List|Dict|Set|DefaultDict|Counter)\b")
 _YIELDS = re.compile(r"^[ \t]*(?:.*=[ \t]*)?(?:\([ \t]*)?yield\b", re.MULTILINE)
 
@@ -34,16 +34,19 @@ def new_decorators(function: str, target: Target) -> list[str]:
 
 
 def may_be_kept(decorator: str, brought: frozenset[str]) -> bool:
-    """Return whether a decorator may be inserted.
+    """Return whether a decorator may be inserted: it is in `_KEPT`, or the reply defines it.
 
-    It must be in `_KEPT` or in `brought`, the names that the reply defines.
+    `brought` are the names that the reply defines.
     """
     name = _name(decorator)
     return name.rpartition(".")[2] in _KEPT or name.partition(".")[0] in brought
 
 
 def changes_results(decorator: str, function: str, target: Target) -> bool:
-    """Return whether a decorator is a cache that may change results, by sharing a list or iterator between calls."""
+    """Return whether a decorator is a cache that may change results.
+
+    With such a cache, several calls return the same list or iterator.
+    """
     is_cache = _name(decorator).rpartition(".")[2] in _CACHES
     return is_cache and (_MUTABLE.search(target.signature) or _YIELDS.search(function)) is not None
 

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _MOST_LINES = 200
-"""Maximum lines of the reply's body and the current body together."""
+"""Maximum number of lines of the reply's function body and the current body together."""
 _TELLING = 80
-"""Only this many characters of each line are compared."""
+"""Maximum characters of a line to compare."""
 _ALIKE = 0.6
-"""Similarity above which a line may be a changed version of another line."""
+"""Minimum similarity of two lines for one to count as a changed version of the other."""
 _LEAVES = ("return", "raise")
 
 
 def filled(function: Definition, target: Target) -> str | None:
-    """Return `function` at column 0, with omitted parts taken from the target's current body.
+    """Return `function` at column 0, with its omitted parts taken from the target's current body.
 
-    Return None if nothing is omitted, or if the beginning or end of an omitted part is ambiguous.
+    Return None if nothing is omitted, or if it is unclear where an omitted part begins or ends.
     """
     present = next((each for each in definitions(dedent(normalize(target.source))) if each.name == target.name), None)
     if target.is_stub or present is None:
@@ -57,7 +57,10 @@ def filled(function: Definition, target: Target) -> str | None:
 
 
 def _halves(function: Definition) -> tuple[list[str], list[str]]:
-    """Return the lines of a function up to its docstring, or else its header, and the other lines."""
+    """Return the lines of a function through its docstring, and the lines below.
+
+    Without a docstring, the header counts.
+    """
     text = dedent(function.span.of(function.text))
     own = definitions(text)[0]
     begin = own.header.end if own.docstring is None else own.docstring.end
@@ -67,9 +70,10 @@ def _halves(function: Definition) -> tuple[list[str], list[str]]:
 
 
 def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> int | None:
-    """Return the line of `there`, the current body, at which the omitted part after `written` begins.
+    """Return the line of the current body at which an omitted part begins; None if this is ambiguous.
 
-    The part begins after the last line of `written` that also occurs in `there`. Return None if this is ambiguous.
+    `there` is the current body, and `written` is the reply's code above the omitted part. The part begins below the
+    last line that both contain.
     """
     for back, line in enumerate(reversed(written)):
         if line.strip() and line in there:
@@ -82,10 +86,10 @@ def _end_of(written: Sequence[str], there: Sequence[str], *, is_first: bool) -> 
 
 
 def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) -> int | None:
-    """Return the line of `there`, the current body, at which the omitted part before `written` ends.
+    """Return the line of the current body at which an omitted part ends; None if this is ambiguous.
 
-    The part ends at the first line of `written` that also occurs in `there`. Without such a line, the part ends with
-    the body, or before a final `return` that `written` replaces. Return None if this is ambiguous.
+    `there` is the current body, and `written` is the reply's code below the omitted part. The part ends above the first
+    line that both contain. Without such a line, it ends with the body, or above a final `return`.
     """
     for index, line in enumerate(written):
         if line.strip() and line in there:
@@ -98,7 +102,7 @@ def _begin_of(written: Sequence[str], there: Sequence[str], *, is_last: bool) ->
 
 
 def _are_new(written: Sequence[str], there: Sequence[str]) -> bool:
-    """Return whether no line of `written` looks like a changed line of `there`."""
+    """Return whether all lines of `written` are new, and none is similar to a line of `there`."""
     return not any(
         SequenceMatcher(None, one.strip()[:_TELLING], other.strip()[:_TELLING]).ratio() > _ALIKE
         for one in written

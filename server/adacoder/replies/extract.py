@@ -1,6 +1,6 @@
 """Make a candidate from a model's reply: the target function as the model wrote it, with its dependencies.
 
-Functions are found by their lines and not by a parser. So a reply with a syntax error also gives a candidate.
+Functions are found by their lines and not by a parser. So even a reply with a syntax error gives a candidate.
 """
 
 from __future__ import annotations
@@ -31,21 +31,20 @@ if TYPE_CHECKING:
 _MOST = 200
 """Maximum number of imports, and of definitions, to take with a function."""
 _MOST_TOLD = 5
-"""Maximum number of names that a note lists."""
+"""Maximum number of names to list in a note to the user."""
 _MOST_VERSIONS = 8
-"""Maximum number of versions of a function to try. Each failure costs an evaluation."""
+"""Maximum number of versions of a function to try, because trying a version costs time."""
 _MOST_READ = 2 * _MOST_VERSIONS
-"""Maximum number of versions to read, including duplicates."""
+"""Maximum number of versions to read. Some of them may be equal."""
 _BLANK = re.compile(r"[\s\ufeff\u200b-\u200d\u2060]*")
 _FENCE_LINES = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*(?:\w+[ \t]*)?$", re.MULTILINE)
 
 
 def extract(reply: Reply, target: Target) -> Candidate:
-    """Return the target as written in `reply`.
+    """Return the target as written in `reply`, with the imports and helpers that it uses.
 
-    A candidate without a function means that the target was not found. The last complete version is chosen, because a
-    model may show a draft first. The other versions are in the candidate's `others`. Imports and helpers that a version
-    uses are included. The candidate is `cut` if the reply ended inside the function or omits parts of it.
+    The last complete version is chosen, because a model may show a draft first. The other versions are in the
+    candidate's `others`. If the target is not found, the candidate has no function.
     """
     text = unwrapped(reply.text)
     found, passages = find(text, target)
@@ -70,7 +69,7 @@ def extract(reply: Reply, target: Target) -> Candidate:
 
 
 def _decorated(made: Candidate, target: Target) -> list[Candidate]:
-    """Return the candidate with and without the reply's new decorators, in the order in which to try them."""
+    """Return the candidate with and without the reply's decorators. The candidate to try first comes first."""
     found = new_decorators(made.function, target)
     brought = frozenset(each.name for text in made.definitions for each in definitions(text)[:1])
     kept = [each for each in found if may_be_kept(each, brought)]
@@ -89,9 +88,9 @@ def _decorated(made: Candidate, target: Target) -> list[Candidate]:
 
 
 def _left_out(function: str, passages: Sequence[Block], target: Target) -> tuple[str, ...]:
-    """Return a note with the names of functions and classes in a reply that are not inserted; empty if there are none.
+    """Return a note that names the functions and classes in a reply that are not inserted.
 
-    They are not inserted if `function` does not need them, or if the module already defines them.
+    They are not inserted because `function` does not need them, or because the module defines them already.
     """
     module = {each.qualname: each for each in definitions(normalize(target.text))}
     offered = [each for passage in passages for each in dependencies(passage.text) if not each.is_import]
@@ -120,10 +119,9 @@ def _is_empty(text: str) -> bool:
 
 
 def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block]) -> Sequence[Block]:
-    """Return the passages that may contain helpers of `found`, the most likely first.
+    """Return the passages of code that may contain helpers of `found`, the most likely passage first.
 
-    Each version of the function may have its own versions of helpers. So the passages up to the next version come
-    first, from last to first.
+    Each version of the function may have its own helpers. So the passages above the next version come first.
     """
     if len(versions) == 1 or not found.is_sound:
         return passages
@@ -134,7 +132,7 @@ def _lenders(found: Found, versions: Sequence[Found], passages: Sequence[Block])
 
 
 def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Target) -> Candidate:
-    """Create a candidate from `found`, with dependencies from the code around it and from `others`."""
+    """Create a candidate from `found`. Its dependencies come from the same passage of code and from `others`."""
     text = found.passage.text
     chosen, end = _chosen(found, others, target)
     goes_on = bool(text[end:].strip()) and not leaves_string_open(text[found.span.start :])
@@ -152,10 +150,10 @@ def candidate(found: Found, others: Sequence[Block], ended: Ended, target: Targe
 
 
 def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list[Dependency], int]:
-    """Return the dependencies of a function, and the offset in its passage where the function and its dependencies end.
+    """Return the dependencies of a function. Also return the offset where the function and its dependencies end.
 
-    Dependencies before the function are always included. Others are included only if the function or an included
-    dependency uses them.
+    All dependencies above the function are included. Those below, and those from `others`, are included only if they
+    are used.
     """
     function = dedent(found.span.of(found.passage.text))
     own = _offered(found.passage.text, found, target)
@@ -176,7 +174,10 @@ def _chosen(found: Found, others: Sequence[Block], target: Target) -> tuple[list
 
 
 def _offered(text: str, found: Found, target: Target) -> list[Dependency]:
-    """Return the imports and definitions in a passage that are not the function and not already in the module."""
+    """Return the imports and definitions in a passage of code.
+
+    The function itself, and definitions that the module already has, are left out.
+    """
     ours = (found.name, target.name)
     return [
         each

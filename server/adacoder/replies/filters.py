@@ -1,7 +1,6 @@
 """Remove thoughts and control tokens from a model's reply.
 
-A filter is a function from text to text. Filters change only text that no version of Python can parse, such as tags
-around code.
+A filter is a function from text to text. Filters are applied only while AdaCoder's Python cannot parse the text.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ def answer(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    r"""Remove thoughts and control tokens from a reply, but keep prose and fences. Line endings become `\n`."""
+    r"""Remove thoughts and control tokens from a reply. Prose and fences stay, and line endings become `\n`."""
     text = text if len(text) <= LONGEST_ANSWER else answer(text)
-    text = normalize(text.replace("\r\r\n", "\r\n"))  # some line endings were converted twice
+    text = normalize(text.replace("\r\r\n", "\r\n"))  # Some line endings were converted twice.
     return filtered(without_byte_order_mark(text), UNWRAPPING)
 
 
@@ -62,11 +61,10 @@ _CHANNEL = re.compile(CHANNEL)
 
 
 def without_thinking(text: str) -> str:
-    """Return `text` without the model's thinking before its answer.
+    """Return `text` without the model's thoughts before its answer.
 
-    The opening tag may be missing, because it may be part of the prompt. Thinking then ends at the last closing tag
-    outside of fences with text after it. If only the closing tag is missing, all text after the opening tag is kept,
-    because the answer often follows.
+    If the opening tag is missing, the thoughts end at the last closing tag outside of fences. If the closing tag is
+    missing, all text after the opening tag is kept, because the answer often follows.
     """
     text = _from_last_channel(text)
     position = 0
@@ -83,7 +81,7 @@ def without_thinking(text: str) -> str:
 
 
 def is_thinking(text: str) -> bool:
-    """Return whether `text`, the beginning of a reply, ends inside the model's thinking."""
+    """Return whether a growing reply ends while the model is still thinking."""
     channels = [channel["name"] for channel in _CHANNEL.finditer(text)]
     if channels:
         return "final" not in channels
@@ -102,7 +100,7 @@ def ends_in_fence_line(text: str) -> bool:
 
 
 def _from_last_channel(text: str) -> str:
-    """Return the text of the `final` channel, or else of the last channel. Without channels, return all text."""
+    """Return the text of the `final` channel. Without this channel, return the last channel or all text."""
     channels = list(_CHANNEL.finditer(text))
     final = next((channel for channel in channels if channel["name"] == "final"), None)
     last = final or (channels[-1] if channels else None)
@@ -124,9 +122,9 @@ _ENDS = re.compile(rf"(?<![\"'`]){_ENDING}(?![\"']|`(?!``))(?P<fence>\s*^[ \t]*(
 
 
 def without_control_tokens(text: str) -> str:
-    """Return `text` without control tokens, such as those of a chat template, at its start and end.
+    """Return `text` without the control tokens of a chat template at its start and end.
 
-    The text is cut at the first token that ends a text. A closing fence after the token is kept.
+    The text ends at the first token that marks an end, such as `<|im_end|>`. A closing fence after this token is kept.
     """
     if before := _CONTROLS_BEFORE.match(text):
         text = text[before.end() :]

@@ -1,4 +1,4 @@
-"""Find the target's function in the text of a reply, by its name or by other properties."""
+"""Find the target's function in a reply, by its name or by its parameters and body."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ELSEWHERE = 2
-"""Rank of a function inside another class or function than the target."""
+"""Rank of a function that is nested in another class or function than the target."""
 _DEFINES_OR_IMPORTS = re.compile(r"@|(?:async[ \t]+)?def\b|class\b|import\b|from\b")
 _TESTS = re.compile(r"main|check|run_tests|test\w*")
 _OPENS_BLOCK = re.compile(r"(?:async[ \t]+)?(?:def|for|with)\b|(?:class|if|elif|else|while|try|except|finally)\b")
@@ -43,33 +43,32 @@ _BELONGS_INSIDE = re.compile(r"(?:return|yield|break|continue|elif|else|except|f
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A version of the target's function in a reply."""
+    """A version of the target's function, as found in a reply."""
 
     passage: Block
-    """The code that contains the version."""
+    """The block of code that contains the version."""
     span: Span
-    """The span of the version in the passage."""
+    """The span of the version in the block of code."""
     name: str
     is_closed: bool
-    """True if all strings and brackets are closed, and the last line neither opens a block nor ends in an operator."""
+    """True if all strings and brackets are closed, and the last line is complete."""
     is_in_place: bool
-    """True if the version is at top level, or nested like the target, and its whole body is indented."""
+    """True if the version is nested like the target or at top level, and its body is indented."""
     is_lazy: bool
 
     @property
     def is_sound(self) -> bool:
-        """True if the version seems complete and correctly placed."""
+        """True if the version seems complete, and is in the right place."""
         return self.is_closed and self.is_in_place and not self.is_lazy
 
 
 def find(text: str, target: Target) -> tuple[Sequence[Found], Sequence[Block]]:
     """Find the versions of the target's function in a reply.
 
-    Also return the passages of code, which may have helpers. Sound versions come first, from last to first. The others
-    follow in the order of the reply.
+    Also return the passages of code, which may have helpers. Sound versions come first, beginning with the last one.
 
-    Several searches are tried until one succeeds: for the name in and near fences, for the name in the whole text, for
-    a body that returns, for a function with another name, and for a body that returns nothing.
+    If no function has the target's name, a body with a `return` is searched, then a function with another name, and
+    then a body without a `return`.
     """
     by_name = re.compile(rf"\bdef[ \t]+{re.escape(target.name)}\b")
     blocks = [block for block in code_blocks(text) if block.is_marked or by_name.search(block.text)]
@@ -112,7 +111,10 @@ def _ranked(found: Iterable[Found]) -> list[Found]:
 
 
 def _named(candidates: Iterable[Block], target: Target) -> Iterator[Found]:
-    """Yield the functions with the target's name. If a passage has no sound version, yield only its best version."""
+    """Yield the functions with the target's name.
+
+    If no version in a passage is sound, yield only the best version of this passage.
+    """
     for passage in candidates:
         if target.name not in passage.text:
             continue
@@ -139,16 +141,17 @@ def _is_called(definition: Definition, target: Target, *, may_be_open: bool) -> 
 
 
 def _rank(definition: Definition, target: Target) -> int:
-    """Return 0 for a function with the target's qualified name, 1 for a function at top level, else `_ELSEWHERE`."""
+    """Return 0 for the target's qualified name, 1 for another function at top level, and otherwise `_ELSEWHERE`."""
     if definition.qualname == target.qualname:
         return 0
     return _ELSEWHERE if definition.parents else 1
 
 
 def _renamed(candidates: Iterable[Block], target: Target) -> list[Found]:
-    """Return the versions of a function with another name that is probably the target.
+    """Return the versions of a function that is probably the target under another name.
 
-    It must be the only function with as many parameters, or else the only one with the same parameter names.
+    The function must be the only one with as many parameters as the target. If there are several, only one may have the
+    same parameter names.
     """
     wanted = parameters(target.signature)
     pool: list[tuple[Block, Definition, list[str]]] = []
@@ -209,7 +212,7 @@ def _is_closed(definition: Definition) -> bool:
 
 
 def _end_with_lost_lines(definition: Definition) -> int:
-    """Return the end of a function at column 0, including lines that lost their indentation."""
+    """Return the end of a function at column 0. Lines below that lost their indentation are included."""
     end = definition.span.end
     if definition.parents or definition.header_line.width:
         return end

@@ -23,7 +23,7 @@ def words(text: str) -> frozenset[str]:
 def free_names(text: str) -> frozenset[str]:
     """Return the names that the module `text` uses but does not bind.
 
-    Return all its words if AdaCoder's Python cannot parse it.
+    If AdaCoder's Python cannot parse `text`, return all words in it.
     """
     module = symbols(text)
     if module is None:

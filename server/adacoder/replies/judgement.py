@@ -1,4 +1,4 @@
-"""Read a score, or a yes or no, in a reply. Models write these in many ways."""
+"""Read a score, or a yes or no, in a reply."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _JUDGES = re.compile(
 
 
 def score(text: str, most: int) -> float | None:
-    """Return the score in a reply, from 0 to `most`; None if there is none.
+    """Return the score in a reply, from 0 to `most`; None if there is no score.
 
-    Examples are "Score: 4", "**4/5**" and "I give it a three". The last score counts, because models reason before they
-    conclude.
+    Examples are "Score: 4", "**4/5**" and "I give it a three". The last score counts, because models give reasons
+    first.
     """
     lines = [line.strip(_MARKS) for line in answer(text).splitlines() if line.strip(_MARKS)]
     for form in (_NAMED, _OUT_OF, _SHARE):
@@ -45,7 +45,7 @@ def score(text: str, most: int) -> float | None:
 
 
 def _scaled(found: re.Match[str], most: int) -> float | None:
-    """Return the number of a match, scaled to the range up to `most`; None if the number is out of range."""
+    """Return the score in a match, on a scale up to `most`; None if the score is too high."""
     word = found["number"].lower()
     value = float(_WORDS[word]) if word in _WORDS else float(word)
     groups = found.groupdict()
@@ -56,7 +56,10 @@ def _scaled(found: re.Match[str], most: int) -> float | None:
 
 
 def is_accepted(text: str) -> bool | None:
-    """Return True if a reply says yes, False for no, and None for neither. The last such word counts."""
+    """Return True if a reply says yes, False if it says no, and None if it says neither.
+
+    If a reply says both, the last word counts.
+    """
     for line in reversed(answer(text).splitlines()):
         found = [*_JUDGES.finditer(line)]
         if found:

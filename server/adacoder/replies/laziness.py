@@ -62,7 +62,7 @@ def leaves_out(line: str) -> bool:
 def _statements(function: Definition) -> list[str]:
     """Return the statements of the body without the docstring.
 
-    Only the first line of a compound statement is included.
+    For a statement with a block, such as `if`, only the first line is returned.
     """
     text = function.text
     docstring = function.docstring
@@ -74,7 +74,7 @@ def _statements(function: Definition) -> list[str]:
 
 
 def _leaves_out(function: Definition) -> Iterator[bool]:
-    """For each line of the body, yield whether it is a placeholder, such as `... rest of code`."""
+    """Yield True or False for each line of the body: whether it stands for omitted code, as in `... rest of code`."""
     text = function.text
     opener = function.header_line
     for line in function.body_lines:
@@ -85,7 +85,7 @@ def _leaves_out(function: Definition) -> Iterator[bool]:
 
 
 def _comments(function: Definition) -> list[str]:
-    """Return the comments on their own lines that are short enough to be placeholders."""
+    """Return the short comments that are alone on their line. Long comments do not stand for omitted code."""
     text = function.span.of(function.text)
     if "#" not in text:
         return []

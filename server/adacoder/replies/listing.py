@@ -17,7 +17,10 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~).*$\n?", re.MULTILINE)
 
 
 def items(text: str, most: int) -> tuple[str, ...]:
-    """Return at most `most` items of a JSON array, or of a numbered or bulleted list, or else lines except headings."""
+    """Return at most `most` items of a list in a reply.
+
+    The list is a JSON array, or a numbered or bulleted list. Otherwise, each line is an item, except headings.
+    """
     text = _FENCE.sub("", answer(text)).strip()
     found = _of_json(text) or _of_list(text) or [line for line in text.splitlines() if not _announces(line)]
     stripped = (item.strip().strip("*").strip()[:_LONGEST] for item in found)
@@ -46,7 +49,7 @@ def _of_list(text: str) -> list[str]:
 
 
 def _end_of_list(text: str, start: int) -> int:
-    """Return the end of the last item, at the first blank line with unindented text below."""
+    """Return the end of the last item: the first blank line before unindented text, or the end of `text`."""
     ends = re.compile(r"\n[ \t]*\n(?=\S)").search(text, start)
     return ends.start() if ends else len(text)
 
@@ -56,9 +59,9 @@ def _announces(line: str) -> bool:
 
 
 def sections(text: str, tag: str) -> tuple[str, ...]:
-    """Return the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the text.
+    """Return the text after each `<tag>`, up to its end tag, the next `<tag>`, or the end of the reply.
 
-    Without such tags, the texts begin at headings such as "Problem 2:", where "problem" is the tag.
+    If the reply has no such tags, headings such as "Problem 2:" count as tags.
     """
     text = answer(text)
     opening = re.compile(rf"<{tag}\b[^<>\n]*>", re.IGNORECASE)

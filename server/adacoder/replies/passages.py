@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
     r"(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
 )
 _LONGEST_TARGETS = 500
-"""Only this many characters of a statement are searched for the `=` of an assignment."""
+"""Maximum characters at the start of a statement that are searched for the `=` of an assignment."""
 _USES = re.compile(
     r"print[ \t]*\(|assert\b|if[ \t]+__name__\b|(?:doctest|unittest|pytest)\."
     r"|(?:main|check|test\w*|run_tests)\(\)"
@@ -41,7 +41,7 @@ _OTHER_SYNTAX = re.compile(r"(?:;|\)[ \t]*\{)[ \t]*$|^[ \t]*(?:end|fi|done)[ \t]
 
 
 def passages(run: Block, target: Target) -> Iterator[Block]:
-    """Split code at statements that call or test the target, and yield the parts, moved to column 0.
+    """Split code at calls and tests of the target, and yield the parts, moved to column 0.
 
     The code after a call is often another version of the target. If the code begins inside the target's body, the
     target's signature is added.
@@ -74,7 +74,7 @@ def _without_lambda(text: str, target: Target) -> str:
 
 
 def _moved_left(text: str) -> str:
-    """Move the first lines of `text` to column 0, up to the first less indented line."""
+    """Move the first lines of `text` to column 0, up to the first line that is indented less."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -84,7 +84,7 @@ def _moved_left(text: str) -> str:
 
 
 def without_echo(text: str, target: Target) -> str:
-    """Remove the end of the target's signature and docstring from the start of `text`, if the model repeated them."""
+    """Remove the end of the target's signature or docstring from the start of `text`. Models often repeat it."""
     head = Span(target.header.start, target.docstring_span.end).of(target.text)
     first, *others = (line.strip() for line in head.splitlines())
     lines = {first, *others}
@@ -106,7 +106,7 @@ def _is_use(statement: str, target: Target) -> bool:
 
 
 def goes_on(text: str, target: Target) -> bool:
-    """Return whether `text` begins inside the target's body, with indented statements and without prose."""
+    """Return whether `text` continues the target's body: it begins with indented statements and not with prose."""
     lines = logical_lines(text)
     first = next(lines, None)
     if first is None or not first.width:
@@ -128,7 +128,7 @@ def _defines(statement: str, target: Target) -> bool:
 
 
 def is_body(text: str) -> bool:
-    """Return whether `text` is a function's body at column 0, with a `return` or `yield` outside of any function."""
+    """Return whether `text` is a function's body at column 0: it has a `return` or `yield` outside functions."""
     level = -1
     leaves = False
     for line in logical_lines(text):
@@ -143,7 +143,8 @@ def is_body(text: str) -> bool:
 def may_be_body(text: str, target: Target) -> bool:
     """Return whether `text` may be the body of a function that returns nothing.
 
-    The text must not define functions or classes or call the target. If it prints or tests, it must use a parameter.
+    Such a body defines no functions or classes and does not call the target. If it prints, it must use one of the
+    target's parameters.
     """
     codes = [text[line.start : line.end] for line in logical_lines(text)]
     if all(_DEFINES_OR_IMPORTS.match(code) for code in codes) or not _does_something(text):
@@ -155,7 +156,7 @@ def may_be_body(text: str, target: Target) -> bool:
 
 
 def _does_something(text: str) -> bool:
-    """Return whether `text` is Python with an effect. Bare values, such as JSON, have none."""
+    """Return whether `text` is Python code with an effect. Values alone, as in JSON, have no effect."""
     tree = parsed(text)
     return tree is not None and any(
         not isinstance(statement, ast.Expr) or isinstance(statement.value, ast.Call | ast.Await)
@@ -169,9 +170,9 @@ def is_another_language(text: str) -> bool:
 
 
 def with_signature(text: str, target: Target) -> str:
-    """Return a function with the target's signature and the body `text`, which may have any indentation.
+    """Return a function with the target's signature and the body `text`.
 
-    If only the first line of the body lacks indentation, it is indented like the others.
+    The body keeps its indentation. If only its first line lacks indentation, the first line is indented.
     """
     lines = list(logical_lines(text))
     if lines and not lines[0].width:
@@ -180,7 +181,7 @@ def with_signature(text: str, target: Target) -> str:
 
 
 def _first_line_indented(text: str, lines: list[LogicalLine]) -> str | None:
-    """Return `text` with its first line indented like the others; None if this is not needed."""
+    """Return `text` with its first line indented like the other lines; None if the first line is right."""
     others = lines[1:]
     if not others:
         return None

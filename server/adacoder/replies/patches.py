@@ -40,13 +40,13 @@ class _Hunk:
     path: str = ""
     """The file that the patch names, if any."""
     anchor: str = ""
-    """A line above the hunk's place, as given after `@@`, if any."""
+    """A line above the place to change; empty if the patch gives none. It follows `@@`."""
     line: int = 0
-    """First line of the hunk in the module, from 1, after earlier hunks are applied; 0 if unknown."""
+    """The 1-based line at which the hunk begins, after earlier hunks have been applied; 0 if unknown."""
     lines: list[tuple[str, str]] = field(default_factory=list)
     """The lines of the hunk, each with its mark: `-`, `+`, or a blank for context."""
     ended: bool = False
-    """True if other text follows the hunk. The hunk is then complete, even if the reply is still growing."""
+    """True if other text follows the hunk, so that the hunk can no longer grow."""
 
     def take(self, line: str) -> None:
         if not line.startswith("\\"):
@@ -54,20 +54,20 @@ class _Hunk:
 
     @property
     def old(self) -> list[str]:
-        """The lines that the hunk replaces, with their context."""
+        """The lines before the change, including the context."""
         return [text for mark, text in self.lines if mark != "+"]
 
     @property
     def new(self) -> list[str]:
-        """The lines that replace `old`, with their context."""
+        """The lines after the change, including the context."""
         return [text for mark, text in self.lines if mark != "-"]
 
 
 def patched(text: str, target: Target) -> list[Block]:
-    """Return the versions of the target that the patches in `text` create, with new imports and definitions.
+    """Return the versions of the target that result from the patches in `text`.
 
-    Changes of other files and functions are ignored. Hunks are applied in order. A hunk that fits only the original
-    module begins another version.
+    Changes to other files and functions are ignored. Hunks are applied one after the other. If a hunk fits only the
+    original module, it begins another version.
     """
     hunks = [hunk for hunk in _hunks(text) if hunk.old != hunk.new]
     named = [hunk for hunk in hunks if not hunk.path or hunk.path.endswith(target.module.path.name)]
@@ -127,9 +127,9 @@ def _hunks(text: str) -> Iterator[_Hunk]:
 
 
 def _counted(lines: Iterable[str], old: int, new: int) -> int:
-    """Return how many of `lines` belong to a hunk with `old` and `new` lines, as stated after `@@`; 0 if this is wrong.
+    """Return how many of `lines` belong to a hunk; 0 if the numbers after `@@` are wrong.
 
-    The numbers show whether a line such as `--- x` begins the next file or is a removed line of the hunk.
+    `old` and `new` are these numbers. They show whether a line such as `--- x` is a removed line or the next file.
     """
     count = 0
     for line in lines:
@@ -140,11 +140,11 @@ def _counted(lines: Iterable[str], old: int, new: int) -> int:
         if line[:1] != "\\":
             old, new = old - (line[:1] != "+"), new - (line[:1] != "-")
         count += 1
-    return count if old == new >= 0 else 0  # Blank context lines at the end may be missing.
+    return count if old == new >= 0 else 0  # The last blank lines of context may be missing.
 
 
 def _replacement(lines: deque[str], path: str) -> _Hunk:
-    """Read a SEARCH/REPLACE block after its first line."""
+    """Read the rest of a SEARCH/REPLACE block, after its first line."""
     hunk = _Hunk(path)
     mark = "-"
     while lines:
@@ -160,7 +160,7 @@ def _replacement(lines: deque[str], path: str) -> _Hunk:
 
 
 def _trim(hunk: _Hunk) -> None:
-    """Drop blank context lines at both ends of a hunk, because models often add or omit them."""
+    """Remove blank context lines from both ends of a hunk. Models often add or omit such lines."""
     while hunk.lines and hunk.lines[-1][0] == " " and not hunk.lines[-1][1].strip():
         hunk.lines.pop()
     while hunk.lines and hunk.lines[0][0] == " " and not hunk.lines[0][1].strip():
@@ -169,9 +169,9 @@ def _trim(hunk: _Hunk) -> None:
 
 
 def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | None:
-    """Return `lines` with `hunk` applied; None if the hunk does not fit exactly one place.
+    """Return `lines` with `hunk` applied; None if the place to change is missing or ambiguous.
 
-    If indentation differs, the new lines are indented like the replaced lines.
+    If the indentation in `lines` differs, the new lines are indented in the same way.
     """
     old = hunk.old
     if not any(line.strip() for line in old):
@@ -193,9 +193,10 @@ def _applied(hunk: _Hunk, lines: Sequence[str], target: Target) -> list[str] | N
 
 
 def _place(hunk: _Hunk, old: Sequence[str], lines: Sequence[str], target: Target) -> int | None:
-    """Return the index at which `old` occurs in `lines`; None if there is none, or if several are possible.
+    """Return the index at which `old` occurs in `lines`; None if the index is missing or ambiguous.
 
-    The hunk's line number, its anchor and the target's own lines are used to choose among several places.
+    If `old` occurs several times, the hunk's line number and anchor may decide. Otherwise, a place in the target is
+    preferred.
     """
     module, bare = [line.strip() for line in lines], [line.strip() for line in old]
     starts = [at for at, line in enumerate(module) if line == bare[0]]
@@ -220,9 +221,9 @@ def _moved(line: str, theirs: str, ours: str) -> str:
 
 
 def _block(lines: Sequence[str], target: Target, *, ended: bool, lost: bool) -> Block | None:
-    """Return a block with the changed target, and the imports and definitions that are new in `lines`.
+    """Return a block with the changed target; None if the target is unchanged.
 
-    Return None if the target is unchanged.
+    The block also has the imports and definitions of `lines` that the module lacks.
     """
     text, before = "\n".join(lines), normalize(target.text)
     function = next((each for each in definitions(text) if each.qualname == target.qualname), None)

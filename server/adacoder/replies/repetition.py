@@ -10,26 +10,26 @@ _PERIOD = 400
 _TIMES = 20
 """A passage must occur at least this many times in a row."""
 _CHARACTERS = 1500
-"""Minimum characters of all repetitions together. A table in a function is usually shorter."""
+"""Minimum characters of all repetitions together. A table in code is usually shorter."""
 _TELLING = 2 * _PERIOD * _TIMES
-"""In this many characters at the end, passages that differ only in numbers also count as repeated."""
+"""Number of characters at the end of a text in which all numbers count as equal."""
 _LONGEST = 100_000
-"""Texts of more than this many characters are searched only for exact repetitions."""
+"""Maximum characters of a text in which numbers count as equal."""
 _NUMBER = re.compile(r"\d+")
 _STEP = re.compile(
     r"^[ \t]{0,3}(?:[-#>][-#> ]*)?[*_]{0,2}(?:step[ \t]*)?(\d{1,6})[*_]{0,2}[.):]", re.MULTILINE | re.IGNORECASE
 )
 _STEPS = 40
-"""This many consecutive step numbers cannot be a plan.
+"""Number of consecutive steps that no plan has.
 
-Prompts ask for eight steps, and no recorded reply has half as many.
+Prompts ask for eight steps, and no recorded reply has even half of this number.
 """
 _CODE = re.compile(
     r"\A[ \t]|^[ \t]*(?:```|~~~|@\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|import[ \t]+\w"
     r"|from[ \t]+\S+[ \t]+import\b|return\b|[\w.]+[ \t]*(?::[^=\n]*)?=)",
     re.MULTILINE,
 )
-"""The beginning of code. In code, lines that differ only in numbers may be intended, as in a table."""
+"""Matches the beginning of code. In code, lines that differ only in numbers may be a table."""
 
 
 def is_repetition(text: str) -> bool:
@@ -50,6 +50,6 @@ def _repeats(text: str) -> bool:
 
 
 def _counts_on(text: str) -> bool:
-    """Return whether the last `_STEPS` numbered lines count up by one."""
+    """Return whether the last `_STEPS` numbered lines have consecutive numbers."""
     numbers = [int(number) for number in _STEP.findall(text)][-_STEPS:]
     return len(numbers) == _STEPS and all(later == number + 1 for number, later in pairwise(numbers))

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from adacoder.replies.filters import answer, is_thinking
 
 _PIECE = re.compile(r"^[ \t]*(?P<fence>```|~~~)(?:.|\n)*?(?:\n[ \t]*(?P=fence)[ \t]*$|\Z)|^.*\S.*$", re.MULTILINE)
-"""A fence with its contents, or any other line that is not blank."""
+"""Matches a fenced block, or a line that is not blank."""
 _STEP = re.compile(r"(?P<indent> {0,3})(?:#{1,6} +)?[*_]{0,2}(?:[Ss]tep +)?(?P<number>\d{1,2})[*_]{0,2}[.):]")
 _IN_STEP = re.compile(r"[ \t]|[-*+•] ")
-"""The start of a line that belongs to the step above, even after a blank line."""
+"""Matches the start of a line that continues the step above, even after a blank line."""
 _ENDS_STEPS = re.compile(r"```|~~~|#")
-"""The start of a line that ends a step, even without a blank line before it."""
+"""Matches the start of a line that ends a step, even without a blank line above."""
 _ANNOUNCES = re.compile(r"#|\*\*[^*]+\*\*$|.*:[*_ ]*$")
-"""A heading, or a line that ends with a colon. More steps may follow."""
+"""Matches a heading, or a line that ends with a colon. Another step may follow."""
 _PROMISES = re.compile(r":[*_ ]*\Z")
-"""A colon at the end of a step. The text below belongs to the step."""
+"""Matches a colon at the end of a step. The text below then belongs to the step."""
 _CONCLUDES = re.compile(r"^[#*_ \t]*(?:[A-Za-z]+[ \t]+){0,3}plan[*_ \t]*(?::[*_ \t]*)?$", re.IGNORECASE | re.MULTILINE)
-"""A line that only announces a plan, such as "Plan:" or "**Mended plan**"."""
+"""Matches a heading that announces a plan, such as "Plan:" or "**Mended plan**"."""
 _LEAST_STEPS = 3
-"""Minimum steps of a plan. Prompts ask for at least as many."""
+"""Minimum number of steps in a plan. Prompts ask for at least three."""
 _TELLING_CHARACTERS = 64
-"""Only this many characters at the end of a step are searched for a colon.
+"""Number of characters at the end of a step that are searched for a colon.
 
-A shorter last line of a growing reply may still become part of the steps.
+The last line of a growing reply is ignored if it is shorter, because it may still become part of a step.
 """
 
 
@@ -36,16 +36,16 @@ class _Steps:
     start: int
     indent: int
     end: int
-    """End of the text that belongs to the steps."""
+    """The offset just past the text of the steps."""
     number: int = 1
-    """Number of the last step."""
+    """The number of the last step."""
     greatest: int = 1
-    """Greatest number of a step. The last number may be smaller, because numbering may start again after a heading."""
+    """The greatest number of a step. After a heading, the numbers may begin again at 1."""
     is_announced: bool = False
-    """True if the last text may announce more steps."""
+    """True if the last line is a heading or ends with a colon, so that a step may follow."""
 
     def take(self, piece: re.Match[str], *, is_behind_blank: bool) -> bool:
-        """Add the next line or fence of the reply. Return False if it does not belong to the steps."""
+        """Add the next line or fenced block, if it belongs to the steps. Return False if it does not."""
         step = _STEP.match(piece[0])
         if step is not None and self._is_next(step):
             self.number, self.is_announced = int(step["number"]), False
@@ -57,7 +57,7 @@ class _Steps:
         return True
 
     def _is_next(self, step: re.Match[str]) -> bool:
-        """Return whether `step` is a new step, and not a numbered list inside the last step."""
+        """Return whether `step` begins the next step. If not, it is an item of a list inside the last step."""
         numbers = (self.number + 1, 1) if self.is_announced else (self.number + 1,)
         return len(step["indent"]) <= self.indent and int(step["number"]) in numbers
 
@@ -70,21 +70,21 @@ class _Steps:
 
 
 def steps(text: str) -> str:
-    """Return the numbered steps in a reply, without other text. If there are too few, return the whole answer."""
+    """Return the numbered steps in a reply, without other text. If they are too few for a plan, return the answer."""
     text = answer(text)
     found, _ = _find(text)
     return (text if found is None else text[found.start : found.end]).strip()
 
 
 def concluding_steps(text: str) -> str:
-    """Return the steps after the last heading such as "Plan:". Without such a heading, return `steps(text)`."""
+    """Return the steps below the last heading such as "Plan:". Without such a heading, return `steps(text)`."""
     text = answer(text)
     begins = [each.end() for each in _CONCLUDES.finditer(text)]
     return steps(text[begins[-1] :] if begins else text)
 
 
 def are_complete(text: str) -> bool:
-    """Return whether a growing reply contains all its steps, because other text follows them."""
+    """Return whether a growing reply contains all steps of its plan, because other text follows them."""
     if is_thinking(text):
         return False
     _, is_followed = _find(answer(text))
@@ -94,8 +94,7 @@ def are_complete(text: str) -> bool:
 def _find(text: str) -> tuple[_Steps | None, bool]:
     """Find the first numbered steps that are enough for a plan.
 
-    Also return whether other text follows the steps. Indented text, and text after a colon, belongs to a step. The
-    steps end at a fence, a heading, or text after a blank line, unless more steps follow.
+    Also return whether other text follows the steps. Indented text, and text after a colon, belongs to a step.
     """
     found: _Steps | None = None
     end = 0
@@ -114,5 +113,5 @@ def _find(text: str) -> tuple[_Steps | None, bool]:
 
 
 def _is_telling(piece: re.Match[str]) -> bool:
-    """Return whether `piece` is long enough to decide that it does not belong to the steps."""
+    """Return whether a line is complete or long enough to say that it does not belong to the steps."""
     return piece.string.find("\n", piece.start()) >= 0 or len(piece[0]) >= _TELLING_CHARACTERS

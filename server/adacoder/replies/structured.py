@@ -37,10 +37,9 @@ def texts_in_json(text: str) -> Iterator[str]:
 
 
 def _codes(value: JSON) -> Iterator[str]:
-    """Yield the strings in a JSON value that are code.
+    """Yield the strings in a JSON value that contain code.
 
-    A list of lines is joined to one string. A string may itself contain JSON, as the `arguments` of a tool call often
-    do.
+    A list of lines counts as one string. A string may contain JSON, as the `arguments` of a tool call often do.
     """
     waiting = [value]
     while waiting:

@@ -45,7 +45,7 @@ def without_line_numbers(code: str) -> str:
 
 
 def _counted(lines: list[str]) -> Iterator[list[str | re.Match[str]]]:
-    """Group consecutive lines whose line numbers count up by one. Other lines are alone."""
+    """Group consecutive lines with consecutive line numbers. A line without a number is a group of its own."""
     run: list[str | re.Match[str]] = []
     expected = -1
     for line in lines:

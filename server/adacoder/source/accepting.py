@@ -1,4 +1,4 @@
-"""Write the actual outputs of examples into a docstring or a page."""
+"""Replace the expected outputs of failed examples by their actual outputs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOST_LINES = 200
 
 
 def actual(result: ExampleResult) -> str | None:
-    """Return the actual output of a failed example, as it is written into a docstring.
+    """Return the actual output of a failed example in the form for a docstring.
 
-    Return None if the example passed, or if its output must not be written. An unexpected exception is not written,
+    Return None if the example passed, or if its output must not be accepted. An unexpected exception is not accepted,
     because it is probably a bug.
     """
     example = result.example
@@ -33,13 +33,13 @@ def actual(result: ExampleResult) -> str | None:
 
 
 def outputs(results: Iterable[ExampleResult]) -> dict[Example, str]:
-    """Map each failed example to its actual output. Examples for which `actual` returns None are left out."""
+    """Map each failed example to its actual output, unless `actual` returns None for the example."""
     found = ((each.example, actual(each)) for each in results)
     return {example: output for example, output in found if output is not None}
 
 
 def accepted(target: Target, new: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
-    """Return edits that write the `new` outputs, and the examples whose outputs could not be written."""
+    """Return edits that write the outputs in `new`. Also return the examples whose outputs could not be written."""
     edits: list[Edit] = []
     refused: list[Example] = []
     for example, output in new.items():
@@ -65,7 +65,7 @@ def _edit(target: Target, example: Example, output: str) -> Edit | None:
 
 
 def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> bool:
-    """Return whether the edits change the expected outputs as intended, and nothing else in the examples."""
+    """Return whether the edits only replace the expected outputs of the examples in `new`."""
     text = apply_edits(target.text, edits)
     span = target.docstring_span
     grown = len(text) - len(target.text)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 
-@lru_cache(maxsize=64)  # called several times for the same text
+@lru_cache(maxsize=64)  # Callers look up several functions in the same text.
 def find_function(text: str, name: str) -> Definition | None:
-    """Find the last function called `name` in `text`, since the last definition wins in Python.
+    """Find the last function called `name` in `text`.
 
     If no function has this name, return the first function. Functions inside functions are ignored.
     """
@@ -35,7 +35,10 @@ def body_of(function: Definition) -> str:
 
 
 def _body_start(function: Definition) -> tuple[int, str]:
-    """Return the offset of the body's code, and the indentation to put before it."""
+    """Return the offset of the body's first statement after the docstring.
+
+    Also return the indentation to add if the text at this offset has none.
+    """
     text, docstring, line = function.text, function.docstring, function.header_line
     begin = function.header.end
     if docstring is not None:

@@ -13,7 +13,7 @@ from adacoder.domain import Target
 from adacoder.pytext import parsed
 
 Arguments: TypeAlias = "tuple[tuple[str | None, ast.expr], ...]"
-"""The arguments of a call, as pairs of a keyword (or None) and a value."""
+"""The arguments of a call: pairs of a keyword and a value. The keyword of a positional argument is None."""
 
 _SEQUENCES = (list, tuple, str, bytes)
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -30,12 +30,12 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "sequence": _SEQUENCES,
     "iterable": (*_SEQUENCES, dict, set),
     "collection": (*_SEQUENCES, dict, set),
-    # No literal has any of these types.
+    # A literal is never an iterator, a generator or an awaitable.
     **dict.fromkeys(("iterator", "generator", "asynciterator", "asyncgenerator", "coroutine", "awaitable"), ()),
 }
-"""Types of literals that an annotation allows, by the annotation's lower-case name.
+"""For each lower-case name of an annotation, the types of literals that fit the annotation.
 
-Unknown annotations allow any literal.
+An annotation that is missing here fits any literal.
 """
 
 
@@ -61,11 +61,11 @@ class Calls:
         if target.in_class and decorators not in (["staticmethod"], ["classmethod"]):
             return None
         if definition is None or (decorators and not target.in_class):
-            return cls(target.qualname, None)  # a decorator may change the parameters
+            return cls(target.qualname, None)  # A decorator may change the function's parameters.
         return cls(target.qualname, _signature(definition, is_bound=decorators == ["classmethod"]))
 
     def takes(self, arguments: Arguments) -> bool:
-        """Return False if a call with `arguments` certainly fails."""
+        """Return whether a call with these `arguments` may succeed."""
         if self.signature is None:
             return True
         by_position = [value for name, value in arguments if name is None]
@@ -78,7 +78,7 @@ class Calls:
         return all(_allows(self.signature.parameters[name].annotation, value) for name, value in single.items())
 
     def gives(self, result: ast.expr) -> bool:
-        """Return False if the return annotation excludes the literal `result`."""
+        """Return whether the function may return the literal `result`, according to its return annotation."""
         return self.signature is None or _allows(self.signature.return_annotation, result)
 
     @property
@@ -136,7 +136,6 @@ def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
 
 
 def _allows(annotation: object, literal: ast.expr) -> bool:
-    """Return True if an annotation allows a literal, or if the annotation is unknown."""
     inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
     types = _TYPES.get(name.lower())

@@ -1,4 +1,4 @@
-"""Compare two versions of a file to find the docstrings to check again, and the examples that are gone.
+"""Compare two versions of a file to find changed docstrings and removed examples.
 
 Comments, blank lines and the order of definitions do not count. No code is run.
 """
@@ -25,7 +25,7 @@ from adacoder.source.pages import page
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_COMPARED = 1_000_000
-"""Maximum number of pairs of examples to compare.
+"""Maximum number of pairs of an old and a new example to compare.
 
 If there are more, all examples after the first difference count as edited.
 """
@@ -33,13 +33,13 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Why(StrEnum):
-    """The reason why a docstring is checked. The values are part of `--json`."""
+    """The reason why a docstring is checked, as shown by `--json`."""
 
     CHANGED = "changed"
     """The docstring, or its function or class, changed."""
     NEW = "new"
     REACHED = "reached"
-    """The docstring's code or examples use something else in the file that changed."""
+    """Other code in the file changed, and the docstring's examples or code use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Altered:
     edited: tuple[Example, ...] = ()
     """Earlier examples whose source, output, options or position changed."""
     preceded: bool = False
-    """True if a new example runs before an earlier one, and may change variables that the earlier one uses."""
+    """True if a new example runs before an old example, and may change a variable of the old example."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.edited or self.preceded)
@@ -58,12 +58,12 @@ class Altered:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A docstring to check, because the docstring or code that it depends on changed."""
+    """A docstring to check, because the docstring or code that it uses has changed."""
 
     why: Why
     now: Documented
     before: Target | None
-    """The earlier version; None if the docstring is new."""
+    """The docstring in the earlier version of the file; None if the docstring is new."""
     altered: Altered
 
 
@@ -76,9 +76,9 @@ class ChangeResult:
     lost: tuple[Example, ...] = ()
     """Earlier examples that the current code no longer passes."""
     failed_before: bool = False
-    """True if all failing and lost examples also failed with the earlier code."""
+    """True if all examples that fail now also failed with the earlier code."""
     fails: bool = False
-    """True if the check fails because of this docstring."""
+    """True if this docstring makes the check fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class FileChanges:
     """The differences between two versions of a file."""
 
     changes: tuple[Change, ...] = ()
-    """The docstrings to check. Functions without examples are included only on request."""
+    """The docstrings to check."""
     gone: tuple[Target, ...] = ()
     """Docstrings with examples that no longer exist."""
     bare: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class FileChanges:
 def file_changes(
     before: str | None, now: str | None, path: Path, folder: Path, reaches: bool, every_function: bool
 ) -> FileChanges:
-    """Compare the texts `before` and `now` of a file in the workspace `folder`. None is a missing file.
+    """Compare two texts of a file in the workspace `folder`. A text is None if the file does not exist.
 
     Args:
         reaches: True to include docstrings that use changed code of the file, directly or indirectly.
@@ -135,9 +135,9 @@ def file_changes(
 
 
 def renamed(gone: Target, new: Target, defined: frozenset[str]) -> dict[str, str] | None:
-    """Map old names to new names if the examples of `gone` have moved to `new`; return None if they have not.
+    """Map old names to new names if the examples of `gone` have moved to `new`; otherwise return None.
 
-    The examples must be the first ones of `new`, and equal after the renaming.
+    The examples have moved if `new` begins with the same examples, apart from the names.
 
     Args:
         gone: a docstring that was removed.
@@ -146,7 +146,7 @@ def renamed(gone: Target, new: Target, defined: frozenset[str]) -> dict[str, str
     """
     name, other = gone.qualname.split("."), new.qualname.split(".")
     is_same_class = gone.module.path == new.module.path and name[0] == other[0]
-    is_of_module = name[0].startswith("__")  # a module's examples may use any of its names
+    is_of_module = name[0].startswith("__")  # The examples of a module may use any name of the module.
     if defined & ({gone.qualname, name[-1]} if is_same_class else defined if is_of_module else {name[0]}):
         return None
     names = {one: two for one, two in zip(_parts(gone), _parts(new), strict=False) if one != two}
@@ -161,7 +161,7 @@ def _parts(target: Target) -> list[str]:
 
 
 def _with(names: Mapping[str, str], example: Example) -> Example:
-    """Return a copy of an example for comparison: without its line number, and with names replaced."""
+    """Return a copy of an example with other names and without its line number."""
     source, want, error = (
         _NAME.sub(lambda found: names.get(found[0], found[0]), text)
         for text in (example.source, example.want, example.exception or "")
@@ -202,7 +202,8 @@ def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Doc
     found = list(documented(text, path, folder))
     if every_function:
         starts = {one.target.docstring_span.start: index for index, one in enumerate(found)}
-        for one in functions(text, path, folder):  # for a method, includes the examples of its class
+        # This version of a method's docstring also has the examples of the class.
+        for one in functions(text, path, folder):
             found[starts[one.target.docstring_span.start]] = one
     return found
 
@@ -210,7 +211,7 @@ def _read(text: str, path: Path, folder: Path, every_function: bool) -> list[Doc
 def _paired(
     old: Iterable[Documented], new: Iterable[Documented]
 ) -> tuple[list[tuple[Documented, Target | None]], list[Target]]:
-    """Pair docstrings of the same name in order. Also return the earlier docstrings that are left over."""
+    """Pair the old and new docstrings of the same name. Also return the old docstrings that have no partner."""
     waiting: dict[str, list[Target]] = defaultdict(list)
     for one in old:
         waiting[one.target.qualname].append(one.target)
@@ -225,7 +226,7 @@ class _ChangedCode:
         """`tops` are folders from which the project's files can be imported."""
         old, new = (_Pieces.of(text or "") if is_python else _Pieces() for text in (before, now))
         self._is_known = old is not None and new is not None
-        """False if a version cannot be parsed. All code then counts as changed."""
+        """False if one of the versions cannot be parsed. All code then counts as changed."""
         self.functions: tuple[str, ...] = ()
         """Qualified names of changed and new functions."""
         self.defined = frozenset[str]()
@@ -233,7 +234,7 @@ class _ChangedCode:
         self._changed: set[str] = set()
         self._reached: set[str] = set()
         self._names: set[str] | None = set()
-        """Code that uses any of these names is affected by the change. None if all code may be affected."""
+        """Names whose meaning may have changed; None if any name may have changed."""
         if old is None or new is None:
             return
         assigned = (each.id for one in (*new.rest, *new.inner) for each in ast.walk(one) if _is_assigned(each))
@@ -268,15 +269,16 @@ class _Pieces(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.code: dict[str, list[str]] = defaultdict(list)
-        """The syntax of each function and class, by qualified name. The syntax of a class excludes its methods."""
+        """The syntax trees of the functions and classes, by qualified name. The tree of a class excludes its methods.
+        """
         self.classes: set[str] = set()
         self.uses: dict[str, set[str]] = defaultdict(set)
         """The names that each function or class uses."""
         self.spread: dict[str, set[str]] = defaultdict(set)
-        """For each definition or statement, the names by which other code can depend on it."""
+        """For each function, class or statement, the names by which other code may use it."""
         self.rest: list[ast.stmt] = []
         self.inner: list[ast.stmt] = []
-        """Other code that runs on import: class bodies without their methods, and default values."""
+        """Code inside functions and classes that runs on import, such as default values."""
         self._decorators: dict[str, set[str]] = defaultdict(set)
         self._class = ""
 
@@ -300,7 +302,8 @@ class _Pieces(ast.NodeTransformer):
     def _connect(self, tree: ast.Module) -> None:
         """Fill in `uses` and `spread` for the whole module.
 
-        A decorator may register its function, so code that uses the decorator also depends on the function.
+        A decorator may register its function. So code that uses the decorator also counts as code that uses the
+        function.
         """
         for number, each in enumerate(self.rest):
             self.uses[str(number)] |= set(_names(each))
@@ -337,13 +340,13 @@ class _Pieces(ast.NodeTransformer):
         if is_class:
             self.classes.add(name)
             self.spread[name].add(f"{name}.")
-        elif self._class and node.name.startswith("__"):  # special methods are called implicitly
+        elif self._class and node.name.startswith("__"):  # Python calls special methods without naming them.
             self.spread[name] |= {self._class, self._class.split(".")[-2]}
         return _placeholder(node.name)
 
 
 def _placeholder(name: str) -> ast.stmt:
-    """Return a statement that marks the place of a definition, for example inside an `if`."""
+    """Return a statement that replaces a definition, so that an `if` around the definition keeps a body."""
     return ast.Global([name])
 
 
@@ -391,7 +394,7 @@ def _run_at_import(node: _Function | ast.ClassDef) -> list[ast.stmt]:
 
 
 def _changed(before: Sequence[ast.stmt], now: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements that were added or removed, regardless of order."""
+    """Return the statements that only one of the two versions contains."""
     old, new = ([(ast.dump(each), each) for each in rest] for rest in (before, now))
     counts = [Counter(text for text, _ in rest) for rest in (old, new)]
     return [each for text, each in (*old, *new) if counts[0][text] != counts[1][text]]
@@ -438,7 +441,10 @@ def _is_foreign(module: str, tops: Sequence[Path]) -> bool:
 
 
 def _closed(pieces: _Pieces, names: set[str]) -> set[str]:
-    """Return the functions and classes that use `names`, directly or indirectly. `names` is extended in place."""
+    """Return the functions and classes that use any of `names`, directly or indirectly.
+
+    The names by which other code may use these functions and classes are added to `names`.
+    """
     users: dict[str, set[str]] = defaultdict(set)
     for name, used in pieces.uses.items():
         for each in used:

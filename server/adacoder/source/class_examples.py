@@ -1,13 +1,13 @@
 """Find the examples in a class's docstring that run one of its methods.
 
-`class_examples` reads the examples that may run the method. After a test run, `running` keeps the examples up to the
-last one that ran the method, because later examples may depend on earlier ones.
+`class_examples` reads the examples that may run the method. After a test run, `running` drops the examples after the
+last one that ran the method.
 
-An example that uses an undefined name or an unfinished function cannot pass yet. This example and all later ones are
-left out.
+An example that uses an undefined name or an unfinished function cannot pass yet. So this example and all later examples
+are left out.
 
-doctest runs each docstring with its own variables, but AdaCoder runs the two together. If a class example uses a
-variable of the method's examples, all class examples are left out.
+AdaCoder runs the examples of the class and of the method together. If a class example uses a variable that is set in
+the method's docstring, all class examples are left out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ def class_examples(target: Target, owner: Definition, lines: Lines) -> tuple[Exa
 
 
 def running(target: Target, results: Sequence[ExampleResult]) -> tuple[Example, ...]:
-    """Return the class examples up to the last one that ran `target`, given the `results` of all of them."""
+    """Return the class examples up to the last example that ran `target`.
+
+    `results` are the results of all class examples.
+    """
     last = max((at for at, result in enumerate(results, 1) if result.entered), default=0)
     if last == 0:
         return ()
@@ -52,13 +55,13 @@ def _examples(literal: str, first_line: int) -> tuple[Example, ...]:
     try:
         return examples(literal, first_line) if ">>>" in literal else ()
     except UnreadableExample:
-        return ()  # the error is reported for the class itself
+        return ()  # The check of the class reports this error.
 
 
 def _working(found: Sequence[Example], target: Target, owner: Definition) -> Iterator[Example]:
     """Yield the examples before the first one that uses a stub or an undefined name."""
     stubs = unwritten(owner, target.name)
-    # Most examples use only the class, so the other names of the module are rarely needed.
+    # Most examples use only the class and builtins.
     bound = {*vars(builtins), *([] if owner.parents else [owner.name])}
     for example in found:
         uses = set() if example.skipped else used_names(example.source) - bound
@@ -70,13 +73,13 @@ def _working(found: Sequence[Example], target: Target, owner: Definition) -> Ite
 
 
 def _defines(text: str, module: Module, names: Iterable[str]) -> bool:
-    """Return whether a module may define all of `names`. Names such as `__name__` are ignored."""
+    """Return whether the module may define all of `names`. Special names such as `__name__` count as defined."""
     found = _bindings(text, module)
     return bool(found.stars) or all(name in found.origins or is_special(name) for name in names)
 
 
 _bindings = lru_cache(maxsize=1)(bindings)
-"""`bindings`, cached for all methods of a module."""
+"""A cached `bindings`, because all methods of a module need the same result."""
 
 
 def _words(example: Example) -> set[str]:
@@ -93,7 +96,7 @@ def _bound(example: Example, module: Module) -> set[str]:
 
 
 def _use_what_is_left(found: Sequence[Example], target: Target) -> bool:
-    """Return whether a class example uses a name that only the target's own docstring binds."""
+    """Return whether a class example uses a variable that is set only in the docstring of `target`."""
     left = {name for example in target.examples for name in _bound(example, target.module)}
     for example in found:
         if not left.isdisjoint(used_names(example.source) - _bound(example, target.module)):

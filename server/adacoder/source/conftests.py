@@ -32,7 +32,7 @@ def conftests(folder: Path, top: Path, access: Access) -> Iterator[tuple[Path, s
             try:
                 yield path, access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
             except OSError:
-                continue  # pytest in the sandbox cannot read the file either
+                continue  # pytest cannot read this file in the sandbox, either.
         if place == top:
             return
 
@@ -43,9 +43,9 @@ def adds_names(folder: Path, top: Path, access: Access) -> bool:
 
 
 def ignoring(path: Path, ignored: Sequence[Ignored]) -> Path | None:
-    """Return the `conftest.py` that excludes a file from pytest's collection; None if the file is collected.
+    """Return the `conftest.py` that excludes a file or its folder from pytest's collection; None if there is none.
 
-    `ignored` has the settings for the file, nearest first. A folder above the file may also be excluded.
+    `ignored` are the values from the `conftest.py` files above the file, beginning with the nearest.
     """
     for place in (path, *path.parents):
         above = [each for each in ignored if each.conftest.parent in place.parents]

@@ -43,20 +43,19 @@ class Constant:
 
     @property
     def text(self) -> str:
-        """The value as Python displays it. Sets keep the order of the source."""
+        """The value as `repr` shows it. The elements of a set keep their order in the text."""
         has_set = any(isinstance(each, ast.Set) for each in ast.walk(self.node))
         return ast.unparse(self.node) if has_set else repr(self.value)
 
     @property
     def value(self) -> object:
-        """The value of the literal."""
         return ast.literal_eval(self.node)
 
 
 def constant_at(text: str, start: int, *, is_code: bool = False) -> Constant | None:
-    """Read the literal or arithmetic expression that begins at `start`; None if it is missing or ambiguous.
+    """Read the literal or arithmetic expression at `start`; return None if there is none or its meaning is unclear.
 
-    For example, `[1, ...]` may be short for a longer list. Outside code, `("one")` may be meant as a tuple.
+    For example, `[1, ...]` may stand for a longer list. Outside code, `("one")` may be meant as a tuple.
     """
     first = end = _operand_end(text, start)
     while end is not None and end - start < _LONGEST and (sign := _OPERATOR.match(text, end)):
@@ -124,7 +123,7 @@ def _expression(text: str) -> ast.expr | None:
 
 
 def _is_deep(node: ast.expr) -> bool:
-    """Return whether `node` is nested too deeply for recursive functions."""
+    """Return whether `node` is nested so deeply that recursive functions could fail."""
     level: list[ast.AST] = [node]
     for _ in range(_DEEPEST):
         level = [inner for each in level for inner in ast.iter_child_nodes(each)]
@@ -155,7 +154,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_whole(node: ast.expr) -> bool:
-    """Return whether no part of `node` is abbreviated, as in `[1, ...]`."""
+    """Return whether `node` contains no ellipsis, as in `[1, ...]` or `"abc..."`."""
     constants = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant)]
     return not any(
         value is ... or (isinstance(value, str) and _ABBREVIATED.search(value) is not None) for value in constants

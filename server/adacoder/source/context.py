@@ -1,7 +1,6 @@
-"""Collect the context of a task for the model: ranked parts of the module and of the project files it uses.
+"""Collect the parts of a project that help a model to write a function, most important first.
 
-All files are read as text. No code is run, and nothing is written to disk. jedi resolves names from other files. Only
-this module imports jedi.
+All files are read as text. No code is run, and nothing is written to disk. Only this module imports jedi.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ _SHORTEST_MENTION = 3
 """Minimum length of a name that is matched regardless of case, as `tax` in a docstring matches `TAX`."""
 _LONGEST_IMPORTS = 3000
 _LONGEST_OTHER_CLASS = 1600
-"""Maximum characters to show of a class other than the target's own."""
+"""Maximum characters to show of a class that does not contain the target."""
 _LONGEST_CALL = 160
 _MOST_CALLS = 2
 _MOST_BASES = 6
 _MOST_PARTS = 8
-"""Maximum number of types to show only because a field has this type."""
+"""Maximum number of types to show only because they are the types of fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +71,15 @@ class Piece:
     """
     text: str
     position: int = 0
-    """Position in the prompt, which shows the context in the order of a module, imports first."""
+    """Position of the text in the prompt. The prompt follows the order of a module, so imports come first."""
 
 
 def pieces(
     target: Target, overlays: Mapping[Path, str] | None = None, access: Access | None = None
 ) -> tuple[Piece, ...]:
-    """Collect the context of `target`, most informative parts first. The same texts always give the same result.
+    """Collect the context of `target`, most important parts first.
 
-    The target's own body is never included.
+    The body of `target` is left out. The same texts always give the same result.
 
     Args:
         target: the function to write.
@@ -119,7 +118,7 @@ class _Entry:
 
     @property
     def what(self) -> object:
-        """A key by which duplicate entries are found."""
+        """The key of the entry. Of several entries with the same key, only the first one is shown."""
         return self.where or self.text
 
 
@@ -168,7 +167,7 @@ class _Surroundings:
             yield _Entry("docstring", "\n".join(described(literal, SUMMARY)), _ABOUT)
 
     def _contract(self) -> Iterator[_Entry]:
-        """Yield the overloads of a function, or the overridden method of a base class with its docstring."""
+        """Yield the overloads of a function, or the base class's version of a method."""
         if self._owner is None:
             for symbol in self._module.named(self._own.name):
                 if symbol.definition is not None and symbol.definition.header != self._own.header:
@@ -186,7 +185,7 @@ class _Surroundings:
             yield _Entry("class", text, _MODULE, self._owner.span.start, (self._module.path, self._owner.span.start))
 
     def _bases(self) -> Iterator[_Entry]:
-        """Yield the base classes, without the members that the method's class overrides."""
+        """Yield the base classes of the method's class, without overridden members."""
         if self._owner is None:
             return
         hidden = {each.name for each in self._module.definitions if each.parents and each.parents[-1] is self._owner}
@@ -233,7 +232,7 @@ class _Surroundings:
 
     @cached_property
     def _parts(self) -> list[Symbol]:
-        """Types of fields, in the method's class and in classes that the signature names."""
+        """Types of the fields of the method's class, and of classes that appear in the signature."""
         found: list[Symbol] = []
         if self._owner is not None:
             found += self._near_files.find(_made_of(self._owner, self._module, but=self._own), self._module)
@@ -250,7 +249,7 @@ class _Surroundings:
         return [each.binds for each in self._module.imports if each.name is not None]
 
     def _calls(self) -> Iterator[_Entry]:
-        """Yield some calls of the target from its own module, as one entry."""
+        """Yield one entry with some calls of the target from its own module."""
         text = self._module.text
         pattern = self._call_pattern
         own = self._own.span
@@ -298,7 +297,7 @@ class _Surroundings:
 
 
 def _used(symbol: Symbol) -> str:
-    """Show a symbol: a class with its members, and a function with its docstring."""
+    """Show the definition of a symbol: the members of a class, or the docstring of a function."""
     definition = symbol.definition
     if definition is None:
         return constant(symbol.text)
@@ -308,7 +307,7 @@ def _used(symbol: Symbol) -> str:
 
 
 def _made_of(owner: Definition, module: ModuleText, *, but: Definition | None = None) -> list[str]:
-    """List the names that describe a class's data: in fields, the constructor, and attributes that methods set.
+    """Return the names in a class's fields, in its constructor's header, and in assignments to attributes.
 
     The method `but` is ignored.
     """
@@ -327,14 +326,11 @@ def _names_in(text: str) -> list[str]:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""A lock for jedi, because jedi has one parser cache for the whole process."""
+"""Only one thread at a time may use jedi, because its parser has one cache for the whole process."""
 _BUILTINS = "builtins.pyi"
 _STAR = re.compile(r"^([ \t]*)from[ \t]+[.\w]+[ \t]+import[ \t]*\*", re.MULTILINE)
 _MOST_STARS = 12
-"""Maximum number of `import *` that jedi sees in other files.
-
-jedi follows each of them, without any limit on memory.
-"""
+"""Maximum number of `import *` in other files that jedi may follow. Each one costs memory."""
 
 
 class _Following:
@@ -348,14 +344,14 @@ class _Following:
         self, names: Sequence[str], imports: Sequence[str], path: Path, project: NearFiles
     ) -> list[tuple[str, DefinedAt]]:
         """Find the definitions of `names` in a module at `path` with these `imports`."""
-        import jedi  # slow to import, and needed only for prompts
+        import jedi  # Importing jedi is slow, and only prompts need jedi.
         from parso.cache import parser_cache
 
         self._trees = parser_cache
-        # Only the imports and names are given to jedi, because jedi is slow on the whole text of a module.
+        # jedi is slow on a whole module, so it gets only the imports and the names to find.
         code = "\n".join([*imports, *names])
         found: list[tuple[str, DefinedAt]] = []
-        # jedi raises many kinds of errors on unusual code. The prompt then has less context.
+        # jedi raises many kinds of errors for unusual code. The prompt then shows less context.
         with _ONE_AT_A_TIME, suppress(Exception):
             environment = jedi.InterpreterEnvironment()
             ask = environment.get_inference_state_subprocess
@@ -371,7 +367,7 @@ class _Following:
         return found
 
     def close(self) -> None:
-        """Drop the parsed files, which are large. The next request parses its own texts."""
+        """Remove the parsed files from jedi's cache, because they are large."""
         with _ONE_AT_A_TIME:
             for kept in self._trees.values():
                 for path in [path for path in kept if path.name != _BUILTINS]:
@@ -381,8 +377,7 @@ class _Following:
 class _Reading:
     """An environment for jedi that only reads the project's files.
 
-    By default, jedi reads any file, caches parsed files on disk, and imports compiled modules. It also changes
-    `sys.path` of the whole process. This class prevents all of this.
+    Without this class, jedi would read any file, write a cache to disk and import compiled modules.
     """
 
     def __init__(self, state: Any, inner: object, project: NearFiles) -> None:
@@ -405,9 +400,9 @@ class _Reading:
     def get_module_info(
         self, *, string: str, sys_path: Sequence[str] = (), path: Sequence[str] | None = None, **_: object
     ) -> tuple[object, bool | None]:
-        """Find the file of the module `string`, and whether the module is a package.
+        """Find the file of the module `string` in `path`, or else in `sys_path`.
 
-        Only `path` or `sys_path` is searched.
+        Also return whether the module is a package.
         """
         for folder in sys_path if path is None else path:
             file = self._near_files.file(Path(folder), string)
@@ -416,7 +411,7 @@ class _Reading:
         return None, None
 
     def parse(self, *, file_io: Any, **options: object) -> object:
-        """Parse a file of the project, or the builtins' stub file that comes with jedi.
+        """Parse a file of the project, or jedi's own stub file of the builtins.
 
         Raises:
             OSError: the file is neither in the project nor this stub file.
@@ -427,7 +422,7 @@ class _Reading:
         return self._parse(file_io=file_io, **{**options, "cache": False})
 
     def _bounded(self, path: Path) -> str:
-        """Return the text of a project file, with `import *` replaced by `pass` after the first `_MOST_STARS`."""
+        """Return the text of a project file. Every `import *` after the first `_MOST_STARS` becomes `pass`."""
         text = self._near_files.text(path)
         text = _STAR.sub(lambda match: match[0] if self._takes_star() else f"{match[1]}pass", text)
         self._texts[path] = text

@@ -1,7 +1,6 @@
-"""Find the lines and branches of a function that no example and no project test reached.
+"""Find the lines and branches of a function that neither the examples nor the project's tests reached.
 
-Only lines that the user's interpreter compiled count. Helper functions of the candidate and code under `if
-TYPE_CHECKING:` do not count.
+Code under `if TYPE_CHECKING:` and helper functions of the candidate do not count.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from adacoder.source.placed import Splice
 
 
 def coverage(placed: Splice, verdict: Verdict, above: int = 0) -> Coverage | None:
-    """Return the coverage of the function in `placed`, as observed for `verdict`; None if no lines were observed.
+    """Return the coverage of the function in `placed` by the runs in `verdict`; None if no lines were observed.
 
-    Line numbers refer to the user's document, which starts after the first `above` lines of `placed.text`.
+    Line numbers do not count the first `above` lines of `placed.text`.
     """
     lines, function = Lines(placed.text), placed.function
     first = lines.line_at(function.start)
@@ -39,7 +38,7 @@ def coverage(placed: Splice, verdict: Verdict, above: int = 0) -> Coverage | Non
 
     def line_of(number: int) -> SourceLine:
         start = lines.starts[number - 1]
-        code = placed.text[start : ends.get(number - 1, len(placed.text))]  # leaves out a trailing comment
+        code = placed.text[start : ends.get(number - 1, len(placed.text))]
         return SourceLine(number - above, code.expandtabs().partition("\n")[0].rstrip())
 
     return Coverage(
@@ -61,9 +60,9 @@ class _Test:
         return self.node.lineno
 
     def never(self, there: Reached, reached: Reached) -> Iterator[bool]:
-        """Yield True if the condition was never true, and False if it was never false.
+        """Yield True if the condition was never true, and False if the condition was never false.
 
-        Nothing is yielded for a condition that was not evaluated, or if an unreached line already shows the same.
+        Yield nothing if the condition was not evaluated, or if an unreached line already shows the gap.
         """
         for outcome, ways in self._ways(there).items():
             destinations = {to for _, to in ways}
@@ -81,7 +80,10 @@ class _Test:
         return range(self.node.lineno, (self.node.test.end_lineno or self.node.lineno) + 1)
 
     def _ways(self, there: Reached) -> dict[bool, set[tuple[int, int]]]:
-        """Map True and False to the branches that the condition then takes. Ambiguous branches are left out."""
+        """Return the branches that are taken if the condition is true, and if it is false.
+
+        A branch is left out if its meaning is ambiguous.
+        """
         ways = {way for way in there.branches if way[0] in self._own}
         body = self.node.body[0].lineno
         inside = {way for way in ways if way[1] in self._own}

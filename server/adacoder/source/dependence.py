@@ -19,10 +19,10 @@ _NAMED = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`|\b(\w+)\(")
 
 
 def by_dependence(targets: Sequence[Target]) -> list[Target]:
-    """Sort `targets` topologically.
+    """Sort `targets` so that each follows the targets that it mentions.
 
-    A function follows the functions that its examples, decorators, signature, docstring or comments mention. Ties keep
-    the given order, and a cycle is broken at its first function.
+    Code, docstrings and comments are searched for the names. Otherwise, the order stays the same. A cycle is broken at
+    its first function.
     """
     names, called = [_names(each) for each in targets], [_called(each) for each in targets]
     needed = [{at for at, name in enumerate(called) if name in names[own] and at != own} for own in range(len(targets))]
@@ -42,10 +42,7 @@ def stubs_used(target: Target, code: str) -> list[str]:
 
 
 def _called(target: Target) -> str:
-    """Return the name by which other code uses `target`.
-
-    For a special method such as `__add__`, this is the class name.
-    """
+    """Return the name by which other code uses `target`: for a special method such as `__add__`, its class."""
     owner = target.qualname.rpartition(".")[0].rpartition(".")[2]
     is_special = target.name.startswith("__") and target.name.endswith("__")
     return owner if owner and is_special else target.name

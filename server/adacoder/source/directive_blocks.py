@@ -21,14 +21,14 @@ _LITERAL = re.compile(
     r"|\.\.(?: +(?![ \[_|]|[\w:.+-]+::).*)?"
     r"|(?!\.\. ).*::)$"
 )
-"""Matches the line above a code block, a comment or a literal block (`::`). Directives inside such text are ignored."""
+"""Matches the line above a code block, a comment or a literal block (`::`). Directives in these blocks are ignored."""
 _OPTION = re.compile(r" *:(?P<name>[\w-]+):(?: +(?P<value>.*))?$")
 _PLUS = re.compile(
     r"\.\. +doctest-(?:skip-all|(?P<kind>skip|requires|remote-data)(?P<lasts>-all)?\s*::\s*(?P<names>.*))"
 )
 _MAY_HAVE_BLOCK = re.compile(rf"\.\. +(?:{_KINDS})::|\{{(?:{_KINDS}|eval-rst)\}}")
 _OF_SPHINX = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.DONT_ACCEPT_TRUE_FOR_1
-"""doctest options that Sphinx switches on by default."""
+"""The doctest options that Sphinx sets by default."""
 _VERSION = re.compile(
     r" *(?:(?:[<>]=?|[!=]=|~=(?=.*\.)) *[0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?|[!=]= *[0-9]+(?:\.[0-9]+)*\.\*) *"
 )
@@ -49,9 +49,9 @@ class DirectiveBlock:
     code: str
     """The content without common indentation. It ends with a newline unless it is empty."""
     directives: Directives
-    """The effect of the directive's options."""
+    """The effect of the directive's options, for example that the block is skipped."""
     groups: tuple[str, ...] = ("default",)
-    """The Sphinx groups of the content. Only examples of the same group share variables."""
+    """The Sphinx groups of the content. Examples in the same group share variables."""
 
     @property
     def phase(self) -> int:
@@ -70,10 +70,10 @@ class DirectiveBlock:
 
 
 def outputs(found: Sequence[DirectiveBlock]) -> dict[DirectiveBlock, DirectiveBlock]:
-    """Map each code block to its output block.
+    """Map each block of code to the block with its output.
 
-    As in Sphinx, an output belongs to the last code of its group. Skipped code gets an output only if no other code
-    lacks one.
+    As in Sphinx, an output belongs to the last code of its group. Skipped code gets an output only if all other code
+    has one.
     """
     lacking: dict[str, list[DirectiveBlock]] = {}
     joined: dict[DirectiveBlock, DirectiveBlock] = {}
@@ -100,7 +100,7 @@ def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
 
 
 def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
-    """Return the blocks in a docstring, whose first line may lack the indentation of the other lines."""
+    """Return the blocks in a docstring. Its first line may be indented less than the other lines."""
     if not _MAY_HAVE_BLOCK.search(docstring):
         return []
     first, *rest = docstring.expandtabs().split("\n")
@@ -111,8 +111,7 @@ def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
 def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
     """Read doctestplus's directives in the text above some examples.
 
-    Return their effect on these examples, and their effect on all later examples. `lasting` is the effect of the
-    directives before this text.
+    Return the effect on these examples, and the effect on all later examples. `lasting` is the effect of earlier text.
     """
     here, lines = Directives(), text.strip().split("\n")
     for number, line in enumerate(lines, 1):
@@ -120,7 +119,7 @@ def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
             effect = _effect(found["kind"], found["names"] or "")
             if found["lasts"] or not found["kind"]:
                 lasting = lasting.then(effect)
-            elif number >= len(lines) - 1:  # one line, such as `.. code-block:: python`, may follow
+            elif number >= len(lines) - 1:  # One line, such as `.. code-block:: python`, may follow the directive.
                 here = effect
     return lasting.then(here), lasting
 
@@ -128,7 +127,8 @@ def after(text: str, lasting: Directives) -> tuple[Directives, Directives]:
 def _effect(kind: str | None, names: str) -> Directives:
     if kind == "requires":
         return Directives(needs=frozenset(filter(None, re.split(r"[,\s]+", names))))
-    is_for_another_system = kind == "skip" and bool(names)  # for example `.. doctest-skip:: win32`
+    # For example, `.. doctest-skip:: win32` skips only on Windows.
+    is_for_another_system = kind == "skip" and bool(names)
     return Directives() if is_for_another_system else Directives(on=doctest.SKIP)
 
 
@@ -198,7 +198,10 @@ def _block(kind: str, groups: str | None, lines: Sequence[str], begin: int, end:
 
 
 def _options(lines: Sequence[str], begin: int, end: int) -> tuple[Sequence[str], int]:
-    """Return a block's option lines, and the line after them. MyST also allows options between `---` lines."""
+    """Return the lines with a block's options, and the number of the next line.
+
+    In MyST, the options may be enclosed in `---` lines.
+    """
     if begin == end or lines[begin].strip() != "---":
         last = next((number for number in range(begin, end) if not _OPTION.match(lines[number])), end)
         return lines[begin:last], last
@@ -208,14 +211,15 @@ def _options(lines: Sequence[str], begin: int, end: int) -> tuple[Sequence[str],
 
 
 def _of_option(kind: str, line: str) -> Directives:
-    """Return the effect of an option.
+    """Return the effect of one option of a directive.
 
-    A block with `:skipif:` is skipped, because its condition would have to be run.
+    A block with `:skipif:` is always skipped, because AdaCoder does not run the condition.
     """
     option = _OPTION.match(line)
     if option is None:
         return Directives(problem="has an option that cannot be read: write each option on one line, as 'name: value'")
-    name, value = option["name"], (option["value"] or "").strip(" '\"")  # MyST needs quotes in `pyversion: ">= 3.9"`.
+    # In MyST, the condition needs quotes, as in `pyversion: ">= 3.9"`.
+    name, value = option["name"], (option["value"] or "").strip(" '\"")
     if name == "skipif":
         return Directives(on=doctest.SKIP)
     if name == "pyversion" and kind == "doctest":
@@ -224,6 +228,6 @@ def _of_option(kind: str, line: str) -> Directives:
         return Directives(needs=frozenset({f"python{value}"}))
     if name == "options":
         return directives(f"# doctest: {value}")
-    if name in _WITHOUT_EFFECT or name == "pyversion":  # Sphinx compares versions only for `doctest`.
+    if name in _WITHOUT_EFFECT or name == "pyversion":  # In Sphinx, `:pyversion:` works only for `doctest`.
         return Directives()
     return Directives(problem=f"has the option ':{name}:', which AdaCoder does not know: remove it")

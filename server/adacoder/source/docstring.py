@@ -52,10 +52,7 @@ def _appended(target: Target, added: Sequence[Example]) -> Edit:
 
 
 def escaped(text: str, literal: str) -> str:
-    """Escape `text` for use inside the string literal `literal`.
-
-    A raw literal allows no escapes, so `text` then stays unchanged.
-    """
+    """Escape `text` for use inside the string literal `literal`. Return it unchanged for a raw literal."""
     quote = literal[-1]
     if "r" in literal[: literal.index(quote)].lower():
         return text

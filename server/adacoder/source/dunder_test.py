@@ -1,6 +1,6 @@
 """Read the strings in a module's `__test__` dictionary, where doctest also looks for examples.
 
-The module is not run. Only string literals are read, and variables to which a string literal was assigned.
+The module is not run. So a value must be a string literal, or a variable that is set to a string literal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NAME = "__test__"
 
 @dataclass(frozen=True, slots=True)
 class DunderTest:
-    """The values in `__test__`, except functions and classes of the module."""
+    """The values in a module's `__test__`. Functions and classes of the module are left out."""
 
     strings: tuple[tuple[str, Span], ...] = ()
-    """Pairs of a key and the span of its string literal."""
+    """Pairs of a key in `__test__` and the span of the string literal."""
     unread: tuple[Span, ...] = ()
-    """Spans of values and statements that cannot be read without running the module."""
+    """Spans of values that are not string literals, and of other code that may change `__test__`."""
 
 
 @lru_cache(maxsize=8)
@@ -51,7 +51,7 @@ class _ItemReader:
         self._lines = Lines(text)
         self._defined = {each.qualname for each in definitions(text) if not each.in_function}
         self._strings: dict[str, ast.expr] = {}
-        """String literals by the variables to which they are assigned."""
+        """For each variable, the string literal that was assigned last."""
         self.items: dict[str, ast.expr] = {}
         self.unread: list[ast.expr | ast.stmt] = []
 
@@ -68,7 +68,7 @@ class _ItemReader:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(str()) as value):
                 self._strings[name] = value
             case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
-                pass  # an imported module does not run these statements
+                pass  # The body of `if __name__ == "__main__":` does not run when doctest imports the module.
             case _:
                 names = set(_names(statement))
                 for name in names:
@@ -84,7 +84,7 @@ class _ItemReader:
                 for keyword in keywords:
                     self._read_item(keyword.arg, keyword.value)
             case ast.Constant():
-                pass  # for other tools, `__test__ = False` means that the module has no tests
+                pass  # A constant is for other tools. For example, `__test__ = False` tells pytest to find no tests.
             case _:
                 self.unread.append(value)
 
@@ -97,13 +97,12 @@ class _ItemReader:
             self.unread.append(value)
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        """Return the span of `node` in the text."""
         start = offset_at(self._lines, node.lineno - 1, node.col_offset, "utf-8")
         return Span(start, offset_at(self._lines, (node.end_lineno or 1) - 1, node.end_col_offset or 0, "utf-8"))
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement uses or binds, without the contents of functions and classes."""
+    """Yield the names that a statement uses or binds. The bodies of functions and classes are ignored."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         node = waiting.pop()

@@ -20,22 +20,22 @@ _PROBLEM = re.compile(r"line (?P<line>\d+) of the (?:docstring|doctest) for \S+ 
 _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """Matches a line that opens or closes a Markdown fence. For a closing line, `info` is blank."""
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b")
-"""Matches a line that cannot begin a statement."""
+"""Matches a line that continues the statement above, such as `else:`."""
 _LONGEST = 40_000
-"""Maximum characters of a docstring with examples: twice the longest docstring in common packages."""
+"""Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
 
 
 class UnreadableExample(TargetError):
     """An example that doctest cannot read."""
 
     def __init__(self, line: int, problem: str) -> None:
-        """`line` is the 0-based line in the file."""
+        """Describe the example on the 0-based `line` of the file."""
         super().__init__(f"The example on line {line + 1} cannot be read, as it {problem}: write it as doctest asks.")
         self.line = line
 
 
 def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple[Example, ...]:
-    """Return the examples in the string literal of a docstring, in order.
+    """Return the examples in a docstring, in their order.
 
     Args:
         literal: the docstring's literal, quotes included.
@@ -53,7 +53,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     found = tuple(_examples(docstring, first_line, found_blocks))
     if calls is None or any(example.has_want for example in found):
         return found
-    from adacoder.source.informal import informal  # slow to import and rarely needed
+    from adacoder.source.informal import informal  # This import is slow and rarely needed.
 
     in_prose = informal(_prose(docstring, found_blocks), first_line, calls)
     return tuple(sorted([*found, *in_prose], key=lambda example: example.line))
@@ -71,7 +71,7 @@ def examples_of_page(text: str, *, is_markdown: bool) -> tuple[Example, ...]:
 
 
 def _without_code(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
-    """Blank out the blocks without prompts. A `>>>` in such a block is part of code or of an output, not an example."""
+    """Blank out the blocks without prompts, because a `>>>` in such a block does not begin an example."""
     bare = [block for block in found if not block.is_prompted]
     if not bare:
         return docstring
@@ -82,9 +82,9 @@ def _without_code(docstring: Literal, found: Sequence[DirectiveBlock]) -> Litera
 
 
 def _without_closed_fences(docstring: Literal) -> Literal:
-    """Blank out the closing lines of Markdown fences, which doctest would read as part of an output.
+    """Blank out the closing lines of Markdown fences. doctest would read them as part of an output.
 
-    Only a fence that opens outside an example counts, because an output may contain fences.
+    A fence that opens inside an example stays, because it may be part of an output.
     """
     if "```" not in docstring.value and "~~~" not in docstring.value:
         return docstring
@@ -101,7 +101,7 @@ def _without_closed_fences(docstring: Literal) -> Literal:
 
 
 def _prose(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
-    """Blank out the doctest examples in a docstring. Statements without an output, such as `>>> f(1) == 2`, stay."""
+    """Blank out the doctest examples, but keep the source of those without an output, such as `>>> f(1) == 2`."""
     docstring, parser = _without_code(docstring, found), _Parser(found)
     lines = docstring.value.split("\n")
     for example in _parsed(docstring, 0, parser):
@@ -115,7 +115,7 @@ def _prose(docstring: Literal, found: Sequence[DirectiveBlock]) -> Literal:
 
 
 def suggested(reply: str) -> tuple[Example, ...]:
-    """Read the examples in a model's reply. Examples that doctest cannot read are left out."""
+    """Return the examples in a model's reply that doctest can read."""
     lines = [line for line in normalize(reply).split("\n") if not line.lstrip().startswith(("```", "~~~"))]
     found: list[Example] = []
     for paragraph in re.split(r"\n[ \t]*\n", "\n".join(lines)):
@@ -128,17 +128,17 @@ def suggested(reply: str) -> tuple[Example, ...]:
 def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock] = ()) -> list[Example]:
     """Return the examples in the order in which they run.
 
-    As in Sphinx, setup code runs first, and cleanup code last.
+    As in Sphinx, setup code runs before all other examples, and cleanup code runs after them.
     """
     phased = [*_coded(docstring, first_line, found)]
     phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
     if not any(phase == 0 for phase, _ in phased):
-        return []  # setup code without examples is meant for a page that includes the docstring
+        return []  # A docstring with only setup code is meant to be included in a page with examples.
     return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
 
 
 def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[tuple[int, Example]]:
-    """Yield the phase (see `DirectiveBlock.phase`) and the example of each block without prompts."""
+    """Yield an example for each block of code without prompts, together with its `DirectiveBlock.phase`."""
     joined = outputs(found)
     outputs_of_code = set(joined.values())
     for block in found:
@@ -146,7 +146,8 @@ def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock])
             continue
         source, want, effect = block.code, "", block.directives
         if block.kind == "testoutput":
-            source, want = "# testcode\n", block.code  # the output itself must not run
+            # The output is not code, so a comment takes the place of the source.
+            source, want = "# testcode\n", block.code
             problem = Directives(problem="is an output without a `testcode` above it: add one")
             effect = Directives(on=doctest.SKIP) if block.is_skipped else problem
         elif output := joined.get(block):
@@ -172,23 +173,23 @@ def _prompted(docstring: Literal, first_line: int, found: Sequence[DirectiveBloc
 
 
 class _Parser(doctest.DocTestParser):
-    """A doctest parser that accepts unknown options, so that they affect only their own example."""
+    """A doctest parser that accepts unknown options. An unknown option must not hide the other examples."""
 
     def __init__(self, found: Sequence[DirectiveBlock] = ()) -> None:
         self._found: dict[int, Directives] = {}
-        """Directives inside each example, by line."""
+        """For each line of an example, the directives inside the example."""
         self._around: dict[int, Directives] = {}
-        """Effect of the Sphinx and doctestplus directives around each example, by line."""
+        """For each line of an example, the directives of Sphinx and doctestplus around the example."""
         self._blocks = found
         self._block = Directives()
-        """Options from xdoctest directives on their own line. They apply to all examples below."""
+        """The xdoctest directives that stood alone on a line. They apply to all examples below."""
 
     def effect(self, example: doctest.Example) -> Directives:
-        """Return the effect of the directives in an example and around it."""
+        """Return the combined directives in an example and around the example."""
         return self._around[example.lineno].then(self._found[example.lineno])
 
     def raised(self, output: str) -> str | None:
-        """Return the type and message of the exception that an output shows; None if it shows no exception."""
+        """Return the type and message of the exception in an output; None if the output is not a traceback."""
         found = self._EXCEPTION_RE.match(output)  # type: ignore[attr-defined]  # typeshed leaves out private names
         return found["msg"] if found else None
 
@@ -205,7 +206,10 @@ class _Parser(doctest.DocTestParser):
         return parts
 
     def _find_options(self, source: str, name: str, lineno: int) -> dict[int, bool]:
-        """Record the options for `effect`. Return no options, because doctest would raise an error for unknown ones."""
+        """Record the options for `effect`.
+
+        Return no options to doctest, because doctest raises an error for unknown options.
+        """
         if self._IS_BLANK_OR_COMMENT(source):  # type: ignore[attr-defined]  # typeshed leaves out private names
             lines, block = of_xdoctest(source), self._block
             self._block = block.then(lines)
@@ -220,8 +224,7 @@ class _Parser(doctest.DocTestParser):
 def _joined(found: Sequence[doctest.Example]) -> Iterator[list[doctest.Example]]:
     """Group the lines of each statement.
 
-    xdoctest allows `>>>` before every line of a statement. doctest reports a syntax error for such lines, so grouping
-    them changes no valid example.
+    In xdoctest, every line of a statement may begin with `>>>`. For doctest, such lines are a syntax error.
     """
     lines: list[doctest.Example] = []
     for each in found:

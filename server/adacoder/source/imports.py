@@ -1,4 +1,4 @@
-"""Find undefined names, and the imports that define them.
+"""Find undefined names, and find the imports that define them.
 
 The project's files are read as text, and no code is run. Only this module imports pyflakes.
 """
@@ -33,19 +33,17 @@ _ATTRIBUTE_OF_MODULES = re.compile(r"__\w+__")
 
 
 def undefined_names(text: str, within: Span | Sequence[Span]) -> tuple[str, ...]:
-    """Return the undefined names in the lines of `within` in the module `text`, in order of use.
+    """Return the undefined names that are used in the lines of `within` in the module `text`, in order of use.
 
-    A name that is also used outside `within` is left out, because the module probably defines it somehow. Names like
-    `__file__` are also left out. A name that is imported only for type checkers is undefined where it is used at run
-    time. Dynamically bound names count as undefined, because only a run shows that they exist.
+    A name that is also undefined elsewhere is left out, because the module probably defines it dynamically. A name that
+    is imported only for type checkers is undefined at run time.
 
-    If AdaCoder's Python cannot parse the code in `within`, the result is empty. Only the user's Python can then find
-    undefined names.
+    If AdaCoder's Python cannot parse the code in `within`, the result is empty.
     """
     return _undefined(text, (within,) if isinstance(within, Span) else tuple(within))
 
 
-@lru_cache(maxsize=8)  # called repeatedly for the same code
+@lru_cache(maxsize=8)  # Several checks of a reply ask about the same code.
 def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     tree = readable(text, spans)
     if tree is None:
@@ -55,7 +53,7 @@ def _undefined(text: str, spans: tuple[Span, ...]) -> tuple[str, ...]:
     try:
         accused = _accused(tree)
         inside = dict.fromkeys(use.name for use in sorted(accused) if any(use.line in lines for lines in ranges))
-    except RecursionError:  # pyflakes may recurse deeper than the parser
+    except RecursionError:  # pyflakes may recurse deeper than the parser.
         return ()
     elsewhere = {use.name for use in accused if not any(use.line in lines for lines in ranges)}
     return tuple(name for name in inside if name not in elsewhere and not _ATTRIBUTE_OF_MODULES.fullmatch(name))
@@ -69,7 +67,7 @@ class _Use(NamedTuple):
 
 
 def _accused(tree: ast.Module) -> list[_Use]:
-    """Return the uses of names that neither the module nor an enclosing function binds."""
+    """Return the uses of undefined names, which neither the module nor an enclosing function binds."""
     found = _checked(tree)
     for_typing = {name for node in tree.body for name in _imported_for_typing(node)}
     if for_typing:
@@ -87,7 +85,7 @@ def _imported_for_typing(node: ast.stmt) -> set[str]:
 
 
 def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes below `node`, except annotations."""
+    """Yield the nodes below `node`. Annotations are left out."""
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and field not in ("annotation", "returns"):
@@ -96,8 +94,8 @@ def _at_run_time(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _checked(tree: ast.Module) -> list[_Use]:
-    """Return the names that pyflakes reports as undefined, except names that the module binds anywhere."""
-    # imported here because only the check of a reply needs it
+    """Return the undefined names according to pyflakes. Names that the module binds anywhere are left out."""
+    # This import is slow, and only the check of a reply needs it.
     from pyflakes.checker import Annotation, Checker, ModuleScope  # type: ignore[import-untyped]  # pyflakes has no types
     from pyflakes.messages import ImportStarUsage, UndefinedName  # type: ignore[import-untyped]  # pyflakes has no types
 
@@ -117,14 +115,14 @@ def _checked(tree: ast.Module) -> list[_Use]:
 
 
 def is_in_the_table(name: str) -> bool:
-    """Return whether `name` is a well-known name of the standard library, which can be imported in any module."""
+    """Return whether `name` is a well-known name of the standard library, such as `sqrt`."""
     return standard_import(name) is not None
 
 
 class ImportIndex:
     """Find the import of a name in the project, the standard library or installed packages.
 
-    No file is read before the first look-up.
+    Files are read at the first look-up.
 
     Args:
         target: the function to write.
@@ -140,10 +138,10 @@ class ImportIndex:
         self._installed = InstalledModules(folders)
 
     def import_for(self, name: str, used_in: str = "") -> str | None:
-        """Return the statement that imports `name`; None if it is unknown or ambiguous.
+        """Return the statement that imports `name`; None if `name` is unknown or ambiguous.
 
-        `used_in` is code that uses `name`. The project's own imports come first, then the standard library, installed
-        packages, and the project's definitions.
+        `used_in` is code that uses `name`. The project's own imports are searched first, because the project chose
+        them.
         """
         standard = standard_import(name, used_in)
         own = self._project.import_of(name)
@@ -160,15 +158,15 @@ class ImportIndex:
         return None if defined is None else defined.statement
 
     def _is_certain(self, statement: str) -> bool:
-        """Return whether a statement can be used without reading installed packages.
+        """Return whether `statement` can be used without a search of the installed packages.
 
-        This is the case for the standard library, and if installed packages are unknown.
+        A search is needed only for a third-party module, and only if the installed packages are known.
         """
         module = statement.split()[1].partition(".")[0].rstrip(",")
         return module in sys.stdlib_module_names or not self._installed.is_known
 
     def _of_a_library(self, name: str) -> str | None:
-        """Return the import of a class if exactly one library of the project has a class of this name."""
+        """Return the import of a class that exactly one library offers. Only libraries that the project uses count."""
         if not name[0].isupper():
             return None
         found = [module for module in sorted(self._project.libraries) if self._installed.offers(module, name)]

@@ -1,6 +1,6 @@
 """Change the indentation of a block of Python code, based on its lines.
 
-Wrong indentation, such as an unexpected indent, stays wrong, so that the user's interpreter reports it.
+An unexpected indent stays in the result, so that the user's interpreter reports the error.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def unit_of(text: str) -> str:
 
 
 def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
-    r"""Indent `text` so that its first statement is at `first` and each deeper level adds `unit`.
+    """Change the indentation of `text`, but keep strings and the offsets of continuation lines.
 
-    Strings and the offsets of continuation lines are kept. Blank lines become empty.
+    Blank lines become empty.
 
     Args:
         text: code with `\n` line endings.
@@ -68,7 +68,10 @@ def reindent(text: str, *, parent: str, first: str, unit: str) -> str:
 
 
 class _Levels:
-    """A stack of open levels, outermost first. Each is a pair of the old width and the new indentation."""
+    """The stack of open levels of indentation, outermost first.
+
+    Each level is a pair of the old width and the new indentation.
+    """
 
     def __init__(self, width: int, parent: str, first: str, unit: str) -> None:
         self._first = first
@@ -77,7 +80,7 @@ class _Levels:
 
     @property
     def indent(self) -> str:
-        """The new indentation of the current statement."""
+        """The new indentation of the innermost open level."""
         return self._open[-1][1]
 
     def enter(self, width: int) -> str:
@@ -97,19 +100,22 @@ class _Levels:
         levels = [level for level in self._open if level[0] <= width]
         if levels[-1][0] == width:
             return levels
-        # An invalid dedent gets an indentation between two levels, so it stays invalid.
+        # A dedent to no open level is an error. Its new indentation lies between two levels, so the error stays.
         step = self._unit if len(levels) == len(self._open) else " "
         return [*levels, (width, levels[-1][1] + step)]
 
 
 def _step(logical: list[LogicalLine]) -> int:
-    """Return the number of columns of one level, which is the smallest indent of any block."""
+    """Return the smallest indent of any block in columns."""
     steps = [after.width - line.width for line, after in pairwise(logical) if after.width > line.width]
     return min(steps, default=len(DEFAULT_UNIT))
 
 
 def _shifted(columns: int, old_unit: int, unit: str) -> str:
-    """Return the indentation of a continuation line: the new unit for whole levels, otherwise spaces."""
+    """Return the indentation of a continuation line relative to its statement.
+
+    Whole levels use the new unit. Other offsets use spaces.
+    """
     if columns <= 0:
         return ""
     levels, rest = divmod(columns, old_unit)

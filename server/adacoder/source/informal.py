@@ -1,6 +1,6 @@
 """Read examples in prose, without doctest's prompt.
 
-An example is a call of the function and its result, in sentences, lists or Markdown code:
+An example is a call of the function with its result, in sentences, lists or Markdown code:
 
     f(1, 2) == 3        f(1, 2) -> 3        f(1, 2) => 3        f(1, 2) ➞ 3        f(1, 2) = 1 + 2 = 3
     f(1, 2) returns 3   f(1, 2) should be 3         assert f(1, 2) == 3         f(0)  # raises ValueError
@@ -17,8 +17,8 @@ Examples that could be misread are left out:
 * a signature, such as `f() -> None`
 * calls that appear with two different results
 
-Prose is only read if no `>>>` example shows an output. Few examples are lost in this way: only 1 in 37,000 functions of
-the standard library and of common packages has both kinds of example.
+Prose is only read if no `>>>` example shows an output. Only 1 in 37,000 functions of the standard library and of common
+packages has both kinds of example.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _LEADING_WORD = re.compile(
 )
 """Words allowed before a call on its line. After other words, the call is not an example."""
 _FACTOR = re.compile(r"\d[ \t]*\*+[ \t]*\Z|\d\(\Z")
-"""A factor before a call, as in `2 * f(1)`. The stated result is then not the result of the call."""
+"""Matches a factor before a call, as in `2 * f(1)`. The result in the text is then not the result of the call."""
 _LEAVES_OPEN = re.compile(
     r"(?:\b(?:if|when|unless|until|while|whether|not|never|and|or|than|nor|\w+n't)|(?<![-=])[-+*/%=<>(]"
     r"|^[ \t]*(?:if|when|unless|with|after|once|under|assuming|suppose|given|otherwise)\b[^\n]*[,:]"
@@ -88,7 +88,7 @@ _LEAVES_OPEN = re.compile(
     r"|^[ \t]*\.\.[ \t]+(?:deprecated|version\w+|warning|todo)::[^\n]*)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Text above a call that makes it something else than an example, such as a condition or a warning."""
+"""Matches text above a call that makes the example invalid, such as a condition or a warning."""
 _CONDITION = r"\b(?:if|when|where|unless|until|provided|assuming|depending|only[ \t]+(?:for|in|with|on))\b"
 _DOUBT = (
     r"\b(?:or|except|otherwise|else|not|etc|mod|modulo|approx\w*|about|roughly|around|nearly|almost)\b|[~≈]"
@@ -110,17 +110,17 @@ _ENDS = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Text that may follow a result, such as the end of a sentence, but no condition."""
+"""Matches text that may follow a result, such as the end of a sentence. A condition may not follow."""
 _MESSAGE = re.compile(r"[ \t]*,[ \t]*[rf]?['\"]")
-"""A message after the result in an `assert` statement."""
+"""Matches a message after the result in an `assert` statement."""
 
 _FOR = re.compile(
     r"(?<![\w.])(?<!not )(?<!except )(?:for|given|(?P<named>with|when|if))[ \t]+(?=`?[^\W\d]\w*`?[ \t]*=[^=])",
     re.IGNORECASE,
 )
-"""Words before the arguments of an example without a call, such as "for".
+"""Words such as "for", before the arguments of an example without a call.
 
-After a word in `named`, each argument must have the name of a parameter.
+After "with", "when" or "if", the arguments must have the names of parameters.
 """
 _INPUT = re.compile(r"^[ \t]*+(?:[-*+•][ \t]++)?(?:sample[ \t]++)?inputs?[ \t]*+[:=]\s*+", re.IGNORECASE | re.MULTILINE)
 _OUTPUT = re.compile(
@@ -140,15 +140,15 @@ _OUTCOME = re.compile(
 )
 """Text before the result in an example without a call."""
 _NO_ASIDE = re.compile(rf"[-+*/%^=<>]|[.;!?]\s|\b(?:to|through|plus|minus|times)\b|{_DOUBT}", re.IGNORECASE)
-"""Text between arguments and result that makes the example unclear."""
+"""Matches text between arguments and a result that makes their relation unclear."""
 _DISTANCE = 200
-"""Maximum characters between arguments and their result, and maximum characters to read above a call."""
+"""Maximum number of characters between arguments and their result. The text above a call is searched as far."""
 
 
 class _StatementKind(Enum):
     RESULT = auto()
     EQUATION = auto()
-    """A result after `=`."""
+    """The text gives the result after `=`."""
     EXCEPTION = auto()
 
 
@@ -156,9 +156,9 @@ class _StatementKind(Enum):
 class _CallResult:
     kind: _StatementKind
     text: str
-    """The result as Python displays it, or the name of the exception."""
+    """The result as `repr` shows it, or the name of the exception."""
     end: int
-    """Offset just past the result."""
+    """The offset just past the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +204,10 @@ def _example(stated: _ProseExample, line: int) -> Example:
 
 
 def _called(text: str, calls: Calls) -> list[_ProseExample]:
-    """Return the examples that state a call and its result."""
+    """Return the examples that are written as a call and its result."""
     stated: list[_ProseExample] = []
     end = 0
-    if calls.name not in text:  # avoids compiling the pattern in the usual case
+    if calls.name not in text:  # This check avoids compiling the pattern in most cases.
         return stated
     for match in islice(re.finditer(rf"(?<![\w.]){re.escape(calls.name)} ?\(", text), _MOST):
         if match.start() < end:
@@ -233,7 +233,7 @@ def _arguments(call: ast.Call) -> Arguments:
 
 
 def _stands_alone(above: str, before: str) -> bool:
-    """Return whether a call is a separate example.
+    """Return whether a call is an example of its own, and not part of another expression or a condition.
 
     `before` is the text before the call on its line, and `above` is the text above this line.
     """
@@ -248,7 +248,7 @@ def _stands_alone(above: str, before: str) -> bool:
 
 
 def _is_whole(text: str, end: int, before: str) -> bool:
-    """Return whether a result ends at `end`, without a condition after it."""
+    """Return whether the result ends at `end`, and no condition follows."""
     if "(" in before and text.startswith(")", end):
         end += 1
     return bool(_ENDS.match(text, end) or (_is_assert(before) and _MESSAGE.match(text, end)))
@@ -305,7 +305,7 @@ def _last_of_chain(text: str, result: Constant) -> Constant | None:
 
 
 def _described(text: str, calls: Calls) -> Iterator[_ProseExample]:
-    """Yield the examples that state arguments and a result, without a call."""
+    """Yield the examples that give arguments and a result, but no call."""
     for pattern, finds_result in ((_FOR, _result_of_sentence), (_INPUT, _result_of_output)):
         for match in islice(pattern.finditer(text), _MOST):
             arguments, end = _given(text, match.end())
@@ -333,9 +333,9 @@ def _given(text: str, start: int) -> tuple[Arguments, int]:
 
 
 def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
-    """Return the call with the `given` arguments; None if it is unclear which parameter each argument is for.
+    """Return a call with the `given` arguments; None if a name fits no parameter.
 
-    If the function has one parameter, a single argument may have any name, unless `by_name` is true.
+    A function with one parameter accepts any name, unless `by_name` is true.
     """
     if calls.signature is None:
         return None
@@ -354,7 +354,7 @@ def _call(given: Arguments, calls: Calls, *, by_name: bool) -> str | None:
 
 
 def _by_position(named: Arguments, parameters: list[str]) -> Arguments:
-    """Drop the names of arguments that can be passed by position."""
+    """Remove the names of arguments that can be passed by position."""
     return tuple(
         (None if name == parameter else name, value)
         for (name, value), parameter in zip(named, parameters, strict=False)
@@ -366,9 +366,9 @@ def _written(name: str | None, value: ast.expr) -> str:
 
 
 def _result_of_sentence(text: str, start: int) -> Constant | None:
-    """Return the only result in the rest of the sentence after `start`; None if there are several.
+    """Return the result in the rest of a sentence; None if there is none or more than one.
 
-    The result may be on the next line.
+    The sentence continues at `start`, and the result may be on the next line.
     """
     rest = text[start : start + _DISTANCE]
     following = _FOR.search(rest)

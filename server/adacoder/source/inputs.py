@@ -1,10 +1,9 @@
 """Make new inputs for a function by varying the examples of its docstring.
 
-Two functions that pass the same examples may still differ, and new inputs can show the difference. An input is a
-sequence of statements: `s.push(3)` needs `s = Stack([1, 2])` before it. Each input changes the examples only slightly,
-so that most inputs are valid.
+Two functions that pass the same examples may still differ, and new inputs can show the difference. Each input changes
+the examples only slightly, so most inputs are valid.
 
-Unlike PGS (arXiv 2506.18315) and S* (arXiv 2502.14382), this module asks no model for inputs.
+An input is a sequence of statements, because `s.push(3)` needs `s = Stack([1, 2])` before it.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _NESTED = 50
 _MOST_STATEMENTS = 12
 """Maximum number of statements of an input. Longer sequences of examples are left out."""
 _MOST_GROUPS = 40
-"""Maximum number of groups of examples to vary. Later examples are ignored."""
+"""Maximum number of groups of examples to vary. All later groups are ignored."""
 _ELEMENTS = 4
-"""Maximum number of elements of a literal to vary."""
+"""Maximum number of elements of a list or other literal to vary."""
 _DEEPEST = 3
-"""Maximum nesting of the literals to vary."""
+"""Maximum depth at which a literal inside another literal is varied."""
 _CALLS = 8
-"""Maximum number of other statements from which arguments are taken."""
+"""Maximum number of the examples' statements from which arguments are taken."""
 _MARKS = " '1"
 """Characters to insert into a string, one at a time."""
 _Text = TypeVar("_Text", str, bytes)
@@ -55,7 +54,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class _Parsed:
-    """A statement as `ast.unparse` writes it, and the names that it binds and uses."""
+    """A statement in the layout of `ast.unparse`, with the names that it binds and uses."""
 
     text: str
     tree: ast.stmt
@@ -80,7 +79,7 @@ class _Parsed:
         return (data[:start] + source.encode() + data[end:]).decode()
 
     def exchanged(self, one: ast.expr, other: ast.expr) -> str:
-        """Return the text with the expressions `one` and `other` exchanged. `one` must be first in the text."""
+        """Return the text with two expressions exchanged. In the text, `one` must be before `other`."""
         data, (start, end), (further, last) = self.text.encode(), self._place(one), self._place(other)
         parts = (data[:start], data[further:last], data[end:further], data[start:end], data[last:])
         return b"".join(parts).decode()
@@ -92,7 +91,7 @@ class _Parsed:
 
 
 def written(target: Target) -> tuple[Input, ...]:
-    """Return the examples of `target` as inputs, in their order. Examples that share names form one input."""
+    """Return the examples of `target` as inputs, in order. Examples that share variables form one input."""
     return tuple(Input(tuple(each.text for each in group)) for group in _groups(target))
 
 
@@ -128,7 +127,7 @@ def varied(target: Target, most: int, seed: int = 0) -> tuple[Input, ...]:
 
 
 def smaller(one: Input, module: Module) -> tuple[Input, ...]:
-    """Return shorter variants of `one`, the shortest first. Each has one shorter literal."""
+    """Return variants of `one` in which one literal is shorter. The shortest variant is first."""
     found: dict[Input, None] = {}
     for at, text in enumerate(one.statements):
         for statement in _statements(text, module):
@@ -139,9 +138,10 @@ def smaller(one: Input, module: Module) -> tuple[Input, ...]:
 
 
 def _groups(target: Target) -> list[list[_Parsed]]:
-    """Return the statements of the examples, grouped so that statements that share a variable are together.
+    """Return the statements of the examples in groups.
 
-    Imports and definitions are repeated in each group that uses them.
+    All statements that share a variable are in the same group. Imports and definitions are repeated in each group that
+    uses them.
     """
     sources = (example.source for example in target.examples if not example.skipped)
     read = [each for source in sources for each in _statements(source, target.module)]
@@ -186,16 +186,16 @@ def _is_deep(tree: ast.AST) -> bool:
 
 
 def _with_other_literals(statement: _Parsed, *, may_be_negative: bool) -> Iterator[list[str]]:
-    """For each literal, yield copies of the statement with another value for this literal."""
+    """For each literal in the statement, yield copies of the statement with other values of the literal."""
     for node in _literals(statement.tree):
         others = _others(node, may_be_negative=may_be_negative)
         texts = (f"({text})" if text.startswith("-") else text for text in map(_literal, others))
-        # `ast.unparse` removes unnecessary parentheses.
+        # `ast.unparse` removes parentheses that are not needed.
         yield [ast.unparse(tree) for text in texts if (tree := parsed(statement.with_other(node, text))) is not None]
 
 
 def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iterator[list[str]]:
-    """For each call, yield copies of the statement with an argument from a similar call in `others`."""
+    """For each call in the statement, yield copies that take an argument from a similar call in `others`."""
     for call in statement.calls:
         yield [
             statement.with_other(argument, source)
@@ -208,7 +208,7 @@ def _with_other_arguments(statement: _Parsed, others: Sequence[_Parsed]) -> Iter
 
 
 def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
-    """For each call, yield copies of the statement with two literal arguments of the same type exchanged."""
+    """For each call in the statement, yield copies that exchange two literal arguments of the same type."""
     for call in statement.calls:
         yield [
             statement.exchanged(one, other)
@@ -219,7 +219,10 @@ def _with_exchanged_arguments(statement: _Parsed) -> Iterator[list[str]]:
 
 
 def _with_repeated_literals(statement: _Parsed) -> Iterator[list[str]]:
-    """For each number or string, yield copies of the statement with another of its numbers or strings there."""
+    """For each number or string in the statement, yield copies that repeat another one in its place.
+
+    For example, `f(1, 2)` gives `f(2, 2)` and `f(1, 1)`.
+    """
     several = ast.List | ast.Tuple | ast.Set | ast.Dict
     single = [node for node in _literals(statement.tree) if not isinstance(node, several)][: 2 * _ELEMENTS]
     for node in single:
@@ -323,4 +326,4 @@ def _mutated(value: object) -> Iterable[object]:
         case dict():
             keys = [*value][:_ELEMENTS]
             return (*({key: value[key] for key in value if key != left} for left in keys), {})
-    return ()  # A tuple often has a fixed length, so only its elements vary.
+    return ()  # Tuples often have a fixed length, so only the elements of a tuple vary.

@@ -1,6 +1,6 @@
-"""Read the values of string literals, and find the source line of each line of a value.
+"""Read the values of string literals, and map each line of a value to its line in the source.
 
-Python's own parser rejects some escapes, and does not report these source lines.
+Python's own parser does not report these lines, and rejects some escapes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Literal:
     value: str
     r"""The value that Python would compute, with `\n` line endings. Invalid escapes stay unchanged."""
     lines: tuple[int, ...]
-    """For each line of the value, its 0-based line in the literal's source."""
+    """For each line of the value, the 0-based line of the literal on which it begins."""
 
 
 def read_literal(literal: str) -> Literal:
@@ -89,7 +89,7 @@ def _read(literal: str) -> Literal:
     parts: list[str] = []
     lines = [0]
     line = done = 0
-    is_begun = False  # True once the current line of the value has text
+    is_begun = False  # True once the current line of the value contains text.
     for mark in _MARK.finditer(content):
         before, meaning = content[done : mark.start()], _meaning(mark.group())
         parts += [before, meaning]
@@ -101,7 +101,7 @@ def _read(literal: str) -> Literal:
         elif meaning:
             is_begun = True
         elif not is_begun:
-            lines[-1] = line  # no text precedes the escaped line ending
+            lines[-1] = line  # The line of the value begins after this escaped line ending.
         done = mark.end()
     return Literal("".join([*parts, content[done:]]), tuple(lines))
 

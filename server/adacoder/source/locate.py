@@ -58,8 +58,7 @@ def locate(
     """Find the function named `qualname`, or the innermost function around the 0-based `line`.
 
     Functions inside functions cannot be found, because examples cannot reach them. If several functions have the name,
-    the last one with a docstring is chosen, or the getter of a property. A blank line below a function belongs to the
-    function if it is directly below, or indented deeper than the `def`.
+    the last one with a docstring is chosen. For a property, the getter is chosen.
 
     Raises:
         TargetError: the function does not exist or cannot be a target. For example, it has no docstring, is inside
@@ -76,7 +75,7 @@ def locate(
 
 
 def must_run(path: Path) -> None:
-    """Raise an error if the file has no code that can run.
+    """Raise an error if the code of the file never runs.
 
     Raises:
         TargetError: `path` is a page, or a stub file, which only declares types.
@@ -88,7 +87,7 @@ def must_run(path: Path) -> None:
 
 
 def undocumented(text: str, path: Path, *, line: int | None = None, qualname: str | None = None) -> Definition | None:
-    """Return the function at a line or with a name, if its only problem is that it has no docstring; otherwise None."""
+    """Return the function at a line or with a name if its only problem is a missing docstring; otherwise None."""
     try:
         must_run(path)
         chosen = _around(text, line or 0, path) if qualname is None else _named(definitions(text), qualname, path)
@@ -107,9 +106,9 @@ def test_at(text: str, line: int) -> str | None:
 
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find an unchanged `target` in a later text of its file; None if its source has changed.
+    """Find an unchanged `target` in a later text of its file; None if the function has changed.
 
-    If the function occurs several times, the nearest one is chosen.
+    If the function occurs several times, the occurrence nearest to the old position is chosen.
     """
     same = [
         each.span.start
@@ -123,9 +122,9 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
-    """Find the version of `target` in another text of its file; None if no documented function has its name.
+    """Return the version of `target` in another text of its file; None if there is none.
 
-    Functions of the same name, such as the getter and the setter of a property, are paired in order.
+    If several functions have the same name, the first ones in both texts are paired, then the second ones.
 
     Raises:
         TargetError: the two texts have different numbers of functions with this name, or the examples in `text` are
@@ -154,16 +153,16 @@ class Documented:
     """A docstring whose examples can be run."""
 
     target: Target
-    """The function, class or module, or a string in `__test__`.
+    """The function, class, module or string in `__test__` to which the docstring belongs.
 
-    A module gets the name `__doc__`, because every module defines this name. A string gets the name `__test__.KEY`.
+    A module gets the name `__doc__`, and a string in `__test__` gets the name `__test__.KEY`.
     """
     unreadable: UnreadableExample | None = None
-    """The error if doctest cannot read the examples. `target` then has no examples."""
+    """The error if doctest cannot read the examples. The target then has no examples."""
 
 
 def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
-    """Return all functions that can be targets, in file order. Declarations of overloads are left out.
+    """Return all functions in the file that can be targets, in order.
 
     Raises:
         TargetError: the code in the file never runs.
@@ -179,9 +178,9 @@ def functions(text: str, path: Path, workspace: Path) -> tuple[Documented, ...]:
 
 
 def documented(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """Yield the targets whose docstrings doctest would read.
+    """Yield the docstrings that doctest would read.
 
-    The module comes first, then classes and functions in file order, then strings in `__test__`.
+    The module's docstring comes first, then classes and functions in order, then strings in `__test__`.
     """
     must_run(path)
     module = module_of(path, text, workspace)
@@ -238,7 +237,7 @@ def _near(found: Sequence[Definition], name: str) -> list[str]:
 
 
 def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
-    """Yield the docstrings that examples cannot reach, each with its name, kind, span and the reason."""
+    """Yield the name, kind and span of each docstring that examples cannot reach, and the reason."""
     for each in definitions(text):
         obstacle = _obstacle(each)
         if each.docstring is not None and obstacle is not None:
@@ -250,13 +249,13 @@ def out_of_reach(text: str) -> Iterator[tuple[str, str, Span, str]]:
 
 
 def loose_texts(text: str) -> list[int]:
-    """Return the 1-based lines of strings with examples that are neither docstrings nor in `__test__`.
+    """Return the 1-based lines of strings that contain examples but are no docstrings.
 
-    Such a string may become a docstring when the module runs.
+    Strings in `__test__` are left out. Code may assign such a string to `__doc__`.
     """
     docstrings = filter(None, [_module_docstring(text), *(each.docstring for each in definitions(text))])
     if text.count(">>>") == sum(text.count(">>>", place.start, place.end) for place in docstrings):
-        return []  # avoids the slow parse in the usual case
+        return []  # Parsing is slow, and most files have no such strings.
     tree = parsed(text)
     if tree is None:
         return []
@@ -319,7 +318,7 @@ def _named(found: Sequence[Definition], qualname: str, path: Path) -> Definition
 
 
 def _hint(found: Sequence[Definition], wanted: str) -> str:
-    """Return the end of an error message about a missing function, with a similar name if there is one."""
+    """Return advice about a missing function, with a similar name if there is one."""
     if any(each.qualname == wanted for each in found):
         return "it is a class, so name one of its methods."
     close = _near(found, wanted)
@@ -337,7 +336,10 @@ def _around(text: str, line: int, path: Path) -> Definition:
 
 
 def _functions_at(text: str, line: int) -> list[Definition]:
-    """Return the functions that contain `line`, innermost last. A blank line may belong to the function above."""
+    """Return the functions around `line`, innermost last.
+
+    A blank line belongs to a function if it is directly below, or indented deeper than the `def`.
+    """
     start = line_start(text, line)
     content = _CONTENT.match(text, start) if start is not None else None
     if start is None or content is None:
@@ -428,7 +430,7 @@ def _class_around(definition: Definition) -> Definition | None:
 
 
 def _with_examples(target: Target, lines: Lines, owner: Definition | None = None) -> Target:
-    """Add the examples of the docstring, and the examples of the class `owner` that may run the method."""
+    """Return the target with the examples of its docstring and of the class `owner`."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
     target = skips(target.text).on(replace(target, examples=examples(literal, first_line, Calls.of(target))))

@@ -1,11 +1,10 @@
-"""Detect code of a candidate that could change the result of a test in the same process.
+"""Detect code of a candidate that could make a failing test pass.
 
-AdaCoder compares the output of an example in its own process. A test compares values in the candidate's process. So a
-candidate could make every test pass, for example by an object that equals everything. If such code is found, passing
-tests prove nothing.
+A test compares values in the process in which the candidate runs. So a candidate could make every test pass, for
+example by an object that equals everything.
 
-The list is short, because a false alarm discards valid evidence. Of 7,037 recorded replies, 30 use a name on the list,
-25 of them `eval`.
+The list of names is short, because a false alarm discards valid evidence. Of 7,037 recorded replies, 30 use a listed
+name, and 25 of these use `eval`.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ _HARMLESS = frozenset(
         *("__enter__", "__exit__", "__aenter__", "__aexit__", "__await__", "__name__", "__doc__", "__main__"),
     }
 )
-"""Special names that are allowed. Any other special method could fake a comparison."""
+"""Special names that are allowed. Other special methods could fake a comparison."""
 _SPECIAL = re.compile(r"__\w+__")
 
 
 def meddling(candidate: Candidate) -> str | None:
-    """Return the first name in a candidate that could change the result of a test; None if there is none."""
+    """Return the first listed name in a candidate; None if there is none."""
     tree = parsed(candidate.text)
     return "its syntax" if tree is None else next(_names(tree), None)
 

@@ -1,10 +1,10 @@
-"""Detect hard-coded answers to the docstring's examples.
+"""Detect candidates that store the answers of the docstring's examples instead of computing them.
 
-An example counts as memorised if its input and its expected output are constants on the lines that the example reached.
-A candidate counts as memorised if this holds for most examples.
+An example counts as memorised if its input and its output are constants on lines that the example ran. A candidate is
+rejected if most examples are memorised.
 
-Some constants are legitimate: constants for small inputs, tables with many more entries than examples, rules from the
-docstring, thresholds and arithmetic. For example, `if score >= 90` does not test for the single input 90.
+Some constants are legitimate: small numbers, long tables, rules from the docstring, thresholds and arithmetic. For
+example, `if score >= 90` does not test for the single input 90.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _LONGEST = 10_000
 """Maximum characters of a function or an example to read."""
 _TRUTHS = {("true",), ("false",)}
 _BASE = frozenset({"true", "false", "none", "", "0", "1", "2"})
-"""Inputs that are often legitimate special cases."""
+"""Inputs that often need a special case in legitimate code."""
 _ORDERS, _NONE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE), frozenset[str]()
 _CHOOSING = (ast.Compare, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.match_case, ast.Attribute)
-"""Syntax nodes whose constants choose an answer or are possible answers, such as comparisons and tables.
+"""Syntax nodes whose constants may choose an answer or be an answer.
 
-`Attribute` is for methods of strings.
+`ast.Attribute` is listed for methods of strings.
 """
 _GIVING = (ast.Return, ast.Yield, ast.YieldFrom, ast.IfExp)
 
 
 def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) -> str | None:
-    """Return the reason why passing the examples proves nothing; None if there is none.
+    """Return the reason why a candidate counts as memorised; None if it does not.
 
-    If the run did not observe lines, all lines count as reached.
+    If the run did not record lines, all lines count as run.
     """
     try:
         if not _has_constants(placed, results):
@@ -56,7 +56,7 @@ def memorised(target: Target, placed: Splice, results: Sequence[ExampleResult]) 
 
 
 def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
-    """Return False if too few answers can be constants of the code. This check is cheaper than `_Code`."""
+    """Return whether enough answers may be constants of the code. This check is quick."""
     found = set[str]()
     for span in (*placed.added, placed.function):
         tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -64,7 +64,7 @@ def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
             for child in ast.iter_child_nodes(node) if not isinstance(node, ast.Expr) else ():
                 if isinstance(child, ast.Constant):
                     text = str(child.value).lower()
-                    found.update(_words(text), text)  # a string may serve as a table of characters
+                    found.update(_words(text), text)  # A string may serve as a table of characters.
     answers = [_answer(result.example.want) for result in results]
     return 3 * sum(answer in _TRUTHS or found.issuperset(answer) for answer in answers) > len(results)
 
@@ -76,16 +76,16 @@ class _AnswerConstant(NamedTuple):
     chooses: bool
     """True if the constant is in a comparison or a table."""
     lines: range | None
-    """1-based lines of the constant's statement; None if lines are not observed."""
+    """The 1-based lines of the constant's statement; None if runs do not record these lines."""
 
 
 class _Code:
-    """The constants of a candidate, except constants in arithmetic, thresholds and errors."""
+    """The constants of a candidate. Constants in arithmetic, thresholds and errors are left out."""
 
     def __init__(self, placed: Splice) -> None:
         self.constants: list[_AnswerConstant] = []
         self.tables: list[list[tuple[str, ...]]] = []
-        """For each sequence or string in the code, the words of its entries, in order."""
+        """For each list, tuple or string in the code, the words of each entry."""
         lines = Lines(placed.text)
         for span in (*placed.added, placed.function):
             tree = parsed(dedent(normalize(span.of(placed.text)))) if span.end - span.start <= _LONGEST else None
@@ -136,18 +136,18 @@ def _plain(*nodes: ast.expr) -> list[ast.expr]:
 
 
 def _holders(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> frozenset[ast.AST]:
-    """Return the nodes for which `is_meant` is true, and all nodes that contain one."""
+    """Return the nodes for which `is_meant` is true, and all nodes around them."""
     found = set[ast.AST]()
-    for node in reversed([*ast.walk(tree)]):  # children come before parents
+    for node in reversed([*ast.walk(tree)]):  # In this order, children come before their parents.
         if is_meant(node) or not found.isdisjoint(ast.iter_child_nodes(node)):
             found.add(node)
     return frozenset(found)
 
 
 def _computed(tree: ast.AST) -> frozenset[ast.AST]:
-    """Return the nodes that contain arithmetic, or a variable set by arithmetic.
+    """Return the nodes that use arithmetic, or a variable that was set by arithmetic.
 
-    A comparison with such a node does not test for an input.
+    A comparison that uses arithmetic does not test for one particular input.
     """
     sums = _holders(tree, lambda node: isinstance(node, ast.BinOp | ast.AugAssign))
     bound = [node for node in sums if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)]
@@ -156,7 +156,7 @@ def _computed(tree: ast.AST) -> frozenset[ast.AST]:
 
 
 def _asked(tree: ast.AST, computed: frozenset[ast.AST]) -> frozenset[ast.AST]:
-    """Return the tables that are indexed by a computed key, so they do not map inputs to answers."""
+    """Return the tables in which the code looks up a computed value. Such a table is legitimate."""
     found, names = set[ast.AST](), set[str]()
     for node in ast.walk(tree):
         match node:
@@ -183,7 +183,7 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         chain.from_iterable({want for result, want in answers if _joined(want) in seen[result.reached.lines].text})
     )
     if any(left[word] < 0 for word in left.keys() - _BASE):
-        return 0  # more answers than constants in the code, so they are computed
+        return 0  # More answers than constants in the code are right, so the code computes them.
     small = [table for table in code.tables if sum(not _BASE.issuperset(entry) for entry in table) <= len(results)]
     placed = {(str(place), entry) for table in small for place, entry in enumerate(table)}
     keys = frozenset(+left)
@@ -196,16 +196,17 @@ def _from_memory(target: Target, code: _Code, results: Sequence[ExampleResult]) 
         words = reached.choosing.union(*(each.words for each in reached.longer if answer in _joined(each.words)))
         words = keys & (reached.choosing if want in _TRUTHS else words | reached.others)
         met = given & words
-        # Part of a string, such as its beginning, is a legitimate condition. So most words of the input must match.
+        # A condition on part of a string, such as its beginning, is legitimate. So most words of the input must match.
         most = len(given) if want in _TRUTHS else (len(given) + 1 + (not all(map(str.isdecimal, met)))) // 2
         met = given if is_placed else met if met and len(met) >= most else derived & words
         if met and not any(Counter([*met, *want]) <= rule for rule in rules):
             found.append((met, want))
         by_default += not met and want not in _TRUTHS
     asked = Counter(found)
-    recalled = [met for met, want in found if asked[met, want] == 1]  # equal pairs in several examples indicate a rule
+    # If several examples have the same pair, the code follows a rule.
+    recalled = [met for met, want in found if asked[met, want] == 1]
     telling = [met for met in recalled if not met <= _BASE] or recalled * (len(recalled) == len(results))
-    others = int(by_default == 1)  # one answer may be the default after all tests
+    others = int(by_default == 1)  # The code may return one answer by default, after all tests.
     is_most = 2 * (len(telling) + others) > len(results) - (len(recalled) - len(telling))
     known = _NONE.union(*telling, *(given for given, _ in inputs.values()), *(want for _, want in answers))
     beyond = _NONE.union(*(each.words for each in code.constants if each.chooses)) - known - _BASE
@@ -217,16 +218,16 @@ class _LineConstants(NamedTuple):
     """The constants on some lines."""
 
     text: str
-    """All words of the constants, in order."""
+    """The words of all constants, in order."""
     choosing: frozenset[str]
     others: frozenset[str]
-    """Single words outside of comparisons and tables, such as arguments of calls."""
+    """Constants of one word outside comparisons and tables, such as arguments of calls."""
     longer: list[_AnswerConstant]
-    """Strings of several words outside of comparisons and tables."""
+    """Strings of several words outside comparisons and tables."""
 
 
 def _reached(code: _Code, lines: frozenset[int]) -> _LineConstants:
-    """Return the constants on `lines`, or on all lines if `lines` is empty."""
+    """Return the constants on `lines`; if `lines` is empty, return all constants."""
     reached = [each for each in code.constants if not (lines and each.lines and lines.isdisjoint(each.lines))]
     others = [each for each in reached if not each.chooses]
     return _LineConstants(
@@ -241,17 +242,17 @@ def _prose(target: Target) -> str:
     lines, read = Lines(target.text), set[str]()
     for each in target.examples:
         if each.informal and each.line >= lines.line_at(target.docstring_span.start):
-            is_whole = each.want.strip() in lines[each.line]  # otherwise, the result is on the next line
+            is_whole = each.want.strip() in lines[each.line]  # The result may also be on the next line.
             read.update(lines[line].strip() for line in (each.line, each.line + (not is_whole)))
     prose = re.sub(rf"(?m)^[ \t]*>>>.*(?:\n.+)*|.*\b{target.name}\(.*", "", target.docstring)
     return "\n".join(line for line in prose.split("\n") if line.strip() not in read)
 
 
 def _inputs(target: Target) -> dict[Example, tuple[frozenset[str], frozenset[str]]]:
-    """For each example, return the words of its input, and words that code may derive from the input.
+    """For each example, return the words in its input, and words that code could compute from the input.
 
-    The input is the arguments of the target's calls, or else all literals of the example. Variables count with the
-    words that were assigned to them. Derived words are the lengths of arguments, and all words joined.
+    The input is the arguments of calls of the target; without such calls, the whole example. A variable counts as the
+    words that were assigned to it.
     """
     found, bound = dict[Example, tuple[frozenset[str], frozenset[str]]](), dict[str, frozenset[str]]()
     for example in target.examples:
@@ -281,7 +282,7 @@ def _words_in(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _answer(want: str) -> tuple[str, ...]:
-    """Return the words of the constants in an expected output, or all its words if there are no constants."""
+    """Return the words of the constants in an output. Without constants, return all words."""
     tree = parsed(want[:_LONGEST])
     return tuple(_words_in([tree])) if tree is not None and len(tree.body) == 1 and _words_in([tree]) else _words(want)
 
@@ -291,5 +292,5 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a literal. The values `[1, "a"]`, `(1, "a")` and `"1,a"` have the same words."""
+    """Return the words of a text. For example, `[1, "a"]` and `(1, "a")` have the same words."""
     return tuple(re.findall(r"\w[\w.]*", text.lower())) or (text.strip(" \n'\""),)

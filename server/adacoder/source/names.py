@@ -1,7 +1,6 @@
-"""Find the names that a piece of Python code binds, and the names that it uses from outside.
+"""Find the names that Python code binds, and the names that it uses from its module or from builtins.
 
-If AdaCoder's Python cannot parse the code, parts of it are read. The result then has too many names rather than too
-few.
+If AdaCoder's Python cannot parse the code, the result may have too many names.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ _ALWAYS = (
     ast.Import,
     ast.ImportFrom,
 )
-"""Statements that always replace the earlier value of a name."""
+"""Statements that always replace the earlier value of a name, unlike an assignment inside `if`."""
 _NOT_WHEN_IMPORTED = re.compile(r"(?:\w+\.)*TYPE_CHECKING|MYPY|False|0|__name__ == '__main__'")
-"""Conditions that are false when a module is imported."""
+"""Matches conditions that are false when the module is imported."""
 OWN = ""
-"""Origin of the module's own functions, classes and variables."""
+"""The origin of a name that the module itself defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class ImportedName:
 
     @property
     def item(self) -> str:
-        """The text after `import` for this name."""
+        """The import of this name after the word `import`, such as `a as b`."""
         return f"{self.name or self.module}{f' as {self.alias}' if self.alias else ''}"
 
     def origin(self, module: Module) -> str:
@@ -123,7 +122,7 @@ class Bindings:
     stars: set[str] = field(default_factory=set)
     """Modules in `import *` statements."""
     for_typing: set[str] = field(default_factory=set)
-    """Names imported only for type checkers, or only when run as a script."""
+    """Names that are imported only for type checkers, or only if the module runs as a script."""
     changed: set[str] = field(default_factory=set)
     """Names of objects that may be changed in place, for example by `name[key] = …` or `name.add(…)`."""
 
@@ -131,7 +130,7 @@ class Bindings:
 def bindings(text: str, module: Module) -> Bindings:
     """Return the names that the top level of `text`, the source of `module`, binds at run time.
 
-    Names that functions declare `global` are included. Names bound under `if TYPE_CHECKING:` are not.
+    Names that functions declare `global` are included.
     """
     found = Bindings()
     tree = parsed(text)
@@ -152,12 +151,12 @@ class _Binder(ast.NodeVisitor):
         self._found = found
         self._module = module
         self._always = False
-        """True inside a statement that always runs."""
+        """True inside a statement that `_ALWAYS` lists."""
 
     def read(self, tree: ast.Module) -> None:
         for statement in tree.body:
             self._always = isinstance(statement, _ALWAYS)
-            # If an expression is nested too deeply, the names before the expression have already been found.
+            # If an expression is nested too deeply, the rest of its statement is ignored.
             with suppress(RecursionError):
                 self.visit(statement)
         self._always = False
@@ -236,7 +235,7 @@ def used_names(text: str) -> frozenset[str]:
 
 
 def used_when_called(text: str) -> frozenset[str]:
-    """Return the names from outside that functions in `text` use when they run. Names in their headers are left out."""
+    """Return the names that functions in `text` use when they run. Names in their headers are left out."""
     table = symbols(text)
     return frozenset(IDENTIFIER.findall(text) if table is None else _globals(table.get_children()))
 
@@ -254,9 +253,9 @@ def names_in_annotations(statements: Iterable[ast.stmt]) -> frozenset[str]:
 
 
 def names_at_run_time(node: ast.AST, *, is_lazy: bool, in_function: bool) -> Iterator[str]:
-    """Yield the names that are evaluated when `node`, or a function in it, runs.
+    """Yield the names that Python looks up when `node`, or a function in it, runs.
 
-    If `is_lazy`, annotations are not evaluated. Otherwise, all annotations are evaluated except on local variables.
+    Annotations count unless `is_lazy` is true. Python never evaluates annotations of local variables.
     """
     if isinstance(node, ast.Name):
         yield node.id
@@ -292,5 +291,5 @@ def _globals(tables: Iterable[SymbolTable]) -> Iterator[str]:
 
 
 def without(text: str, span: Span, indent: str) -> str:
-    """Replace the definition at `span` by `pass`, to find the names that are used elsewhere."""
+    """Return `text` with `pass` in place of the definition at `span`, to find the names that other code uses."""
     return f"{text[: span.start]}{indent}pass{text[span.end :]}"

@@ -23,7 +23,7 @@ _ASSIGNED = re.compile(r"[\w.,*\[\]'\" \t]*[\w\])][ \t]*=[ \t]*(?=[%!]\S)")
 _HELP = re.compile(r"[\w.*%]+\?{1,2}[ \t]*")
 _LINE = re.compile(r"[^\r\n]*")
 _CONTINUED = re.compile(r"(?:(?<=\\)(?:\r\n|\r|\n)[^\r\n]*)*")
-"""Matches the lines that continue a line by backslashes."""
+"""Matches all lines that belong to the line above because of a backslash."""
 _CONTENT = re.compile(r"[^\r\n]")
 _FIRST = re.compile(r"(?<=[\r\n])([ \t]*)\S")
 """Matches the start of a line, up to the first character that is not white space."""
@@ -52,11 +52,12 @@ def python_of(cell: str) -> str:
         text = _matched(_LINE, cell, line.start)
         new = _replaced(text, line.indent)
         end = line.end
-        if new is not None:  # quotes and brackets in replaced text do not count
+        if new is not None:  # Quotes and brackets in a command or magic have no meaning for Python.
             end = line.start + len(text)
             found += [cell[position : line.start], new.ljust(len(text))]
             rest = _matched(_CONTINUED, cell, end)
-            found.append(_FIRST.sub(r"\1#", rest))  # the lines that continue a command become comments
+            # If a backslash continues the command, the next lines become comments, too.
+            found.append(_FIRST.sub(r"\1#", rest))
             end += len(rest)
         else:
             found.append(cell[position:end])
@@ -74,7 +75,7 @@ def _replaced(line: str, indent: str) -> str | None:
     if line[:1] in ("%", "!", "?") or _HELP.fullmatch(line):
         if indent:
             return "pass" if len(line) >= len("pass") else "0"
-        # Like a shebang, this line must stay above the cell's imports.
+        # A line that begins with `#!` stays above the imports that are added to the cell.
         return f"#!{line[2:]}" if line.startswith("%%") else f"#{line[1:]}"
     if (assigned := _ASSIGNED.match(line)) is None:
         return None
@@ -83,18 +84,18 @@ def _replaced(line: str, indent: str) -> str | None:
 
 
 def _gap(cell: str) -> str:
-    """Return the line endings to put between a cell and the next one."""
+    """Return the line endings that separate a cell from the next one."""
     return "\n" if cell.endswith(("\n", "\r")) else "\n\n"
 
 
 def length_above(cells: tuple[str, ...]) -> int:
-    """Return the length of the text that `above` returns."""
+    """Return the length of `above(cells)`."""
     return sum(len(cell) + len(_gap(cell)) for cell in cells)
 
 
 @lru_cache(maxsize=64)
 def above(cells: tuple[str, ...]) -> str:
-    """Return the Python text of the module before the cell that follows `cells`."""
+    """Return the Python text of `cells`, to be put before the text of the next cell."""
     return "".join(python_of(cell) + _gap(cell) for cell in cells)
 
 
@@ -106,7 +107,7 @@ def _first_lines(cells: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def in_module(target: Target, cells: tuple[str, ...]) -> Target:
-    """Return a function of a cell as a function of the module, which begins with the text of `cells`."""
+    """Return a target in a cell as a target in the module that begins with `cells`."""
     before, lines = above(cells), _first_lines(cells)
     module = replace(target.module, cells=lines)
     return _moved(replace(target, module=module, text=before + target.text), len(before), lines[-1])
@@ -126,7 +127,7 @@ def start_of(target: Target) -> int:
 
 
 def moved(edit: Edit, by: int) -> Edit:
-    """Move an edit by a number of characters."""
+    """Move an edit by a number of characters, which may be negative."""
     return Edit(edit.start + by, edit.end + by, edit.text)
 
 

@@ -17,15 +17,15 @@ from adacoder.source.locate import Documented, documented
 
 
 def may_have_examples(text: str) -> bool:
-    """Return whether a page may have examples. This check is cheaper than reading them."""
+    """Return whether a page may have examples. This check is quick."""
     return ">>>" in text or "testcode" in text
 
 
 def page(text: str, path: Path, workspace: Path) -> Documented | None:
-    """Return the page as a docstring to check, or None if it has no examples.
+    """Return a page as a docstring to check; None if the page has no examples.
 
-    Examples can import the project's modules, from the folder `src` if it exists. The target extends only from the
-    first example to the last, so that a change of the prose around the examples keeps the evidence.
+    The target ends with the last example, so a change of the prose below keeps the evidence. Examples can import
+    modules from the project, or from its folder `src` if it exists.
     """
     if not may_have_examples(text):
         return None
@@ -60,21 +60,24 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
 
 
 def _last_line(target: Target, found: Sequence[Example]) -> int:
-    """Return the last line of the examples. If an example is a block, its output may be anywhere below."""
+    """Return the last line that belongs to an example.
+
+    The output of a directive's code may be anywhere below, so the last line is then the end of the page.
+    """
     if any(example.is_block for example in found):
         return len(Lines(target.text)) - 1
     return max(each.line + each.source.count("\n") + each.want.count("\n") - 1 for each in found)
 
 
 def _between(target: Target, first: int, last: int) -> Target:
-    """Limit the definition of a page to the lines `first` to `last`."""
+    """Return a page's target with the span from the line `first` to the line `last`."""
     lines = Lines(target.text)
     span = Span(lines.starts[first], lines.end(last))
     return replace(target, definition=span, header=Span(span.start, span.start))
 
 
 def docstrings(text: str, path: Path, workspace: Path) -> Iterator[Documented]:
-    """Yield the docstrings of a file that doctest would read. A page with examples is one docstring.
+    """Yield the docstrings in a file that doctest would read. A page counts as one docstring.
 
     Raises:
         TargetError: the code in the file never runs.

@@ -19,4 +19,4 @@ class Splice:
     function: Span
     """The whole function in `text`, including decorators."""
     added: tuple[Span, ...] = ()
-    """Spans in `text` of the imports and definitions that came with the candidate."""
+    """Spans in `text` of the imports and definitions that were added with the function."""

@@ -1,7 +1,4 @@
-"""Find the comments in a stub's body.
-
-They are notes on how to write the function, so they are kept above the new body.
-"""
+"""Find the comments in a stub's body. They say how to write the function, so the new body keeps them."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _FOR_A_TOOL = re.compile(
     r"#[ \t]*(?:(?:noqa|nosec|nosonar)\b|(?:pragma|type|pyright|mypy|pylint|flake8|ruff|fmt|isort)[ \t]*:)",
     re.IGNORECASE,
 )
-"""Comments that tell a tool how to treat the code before them."""
+"""Matches a comment for a tool, such as `# noqa`."""
 
 
 def remarks(target: Target) -> tuple[str, ...]:
@@ -31,9 +28,9 @@ def remarks(target: Target) -> tuple[str, ...]:
 
 
 def kept(target: Target, indent: str) -> str:
-    """Return the comments in a stub's body with the blank lines above them, to be put before the new body.
+    """Return the text of a stub's comments, to be put before the new body.
 
-    A comment on its own line stays unchanged. A comment after code moves to its own line, at `indent`.
+    Blank lines above a comment are kept. A comment after code moves to its own line, at `indent`.
     """
     comments = _comments(target)
     lines = Lines(target.body.of(target.text))
@@ -48,7 +45,10 @@ def kept(target: Target, indent: str) -> str:
 
 
 def without(text: str, comments: Set[str]) -> str:
-    r"""Remove the lines of `text` that consist only of a comment in `comments`. `text` has `\n` line endings."""
+    r"""Remove the lines of `text` that contain only a comment from `comments`.
+
+    Line endings of `text` must be `\n`.
+    """
     if not any(comment in text for comment in comments):
         return text
     lines, inside = Lines(text), string_interiors(text)
@@ -57,7 +57,10 @@ def without(text: str, comments: Set[str]) -> str:
 
 
 def has_all_but_comments(old: str, new: str) -> bool:
-    """Return whether `new` differs from the body `old` only in missing comments above the code."""
+    """Return whether the body `new` equals the body `old` without the comments above its code.
+
+    Blank lines do not count.
+    """
     above = {line.strip() for line in takewhile(_is_no_code, normalize(old).split("\n"))} - {""}
     return bool(above) and _code(old, above) == _code(new, above)
 
@@ -67,7 +70,7 @@ def _is_no_code(line: str) -> bool:
 
 
 def _code(text: str, comments: Set[str]) -> list[str]:
-    """Return the lines of `text` without `comments`, and without blank lines outside strings."""
+    """Return the lines of `text` without `comments` and blank lines. Blank lines inside strings are kept."""
     lines = without(normalize(text), comments).split("\n")
     inside = string_interiors("\n".join(lines))
     return [line for index, line in enumerate(lines) if index in inside or line.strip()]
@@ -76,7 +79,7 @@ def _code(text: str, comments: Set[str]) -> list[str]:
 def _comments(target: Target) -> dict[int, str]:
     """Return the comments in a stub's body, by line number in the body.
 
-    A comment such as `# noqa` after code is left out, because it is only about this code.
+    A comment for a tool, such as `# noqa`, is left out if it follows code.
     """
     region = target.body.of(target.text)
     if not target.is_stub or "#" not in region:

@@ -27,7 +27,7 @@ def declared_global(body: Iterable[ast.AST]) -> set[str]:
 
 
 def bound(body: Iterable[ast.AST]) -> set[str]:
-    """Return the names that `body` binds in its own scope or declares `global`."""
+    """Return the names that `body` binds or declares `global`, without names in inner scopes."""
     found: set[str] = set()
     elsewhere: set[str] = set()
     for node in _own_scope(body):
@@ -58,7 +58,7 @@ def _own_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def bound_beyond_names(node: ast.AST) -> Iterator[str]:
-    """Return the names that the statement or pattern `node` binds, for example by `import`, `def` or `except`."""
+    """Yield the names that `node` binds other than by assignment, for example by `import`, `def` or `except`."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -83,9 +83,9 @@ def all_names(tree: ast.AST) -> Iterator[str]:
 
 
 def local_uses(tree: ast.Module) -> frozenset[tuple[int, int]]:
-    """Return the line and column of each use of a function's local variable.
+    """Return the line and column of each use of a local variable.
 
-    A new import in the module could not define such a name, even if the variable has no value yet.
+    An import at the top of the module cannot define such a name.
     """
     return frozenset(_local_uses(tree, frozenset()))
 

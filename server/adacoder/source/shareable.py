@@ -14,15 +14,15 @@ _MASKED = ("'…'", '"…"')
 
 
 def shareable(target: Target) -> str:
-    """Return the text of the target's module, with secrets and long strings masked as in prompts.
+    """Return the text of the target's module without secrets and long strings.
 
-    The target and all docstrings are shown, as in prompts. Any triple-quoted string at the start of a statement counts
-    as a docstring. Outside the target, tokens of well-known services are removed even from comments and docstrings.
+    The target and all docstrings are shown, as in prompts. Any triple-quoted string that is a statement counts as a
+    docstring. Outside the target, known tokens of services are removed even from docstrings.
     """
     text, hidden = target.text, masked(target.text)
     literals, counterparts = _literals(text), _literals(hidden)
     if len(literals) != len(counterparts):
-        return hidden  # a string is not closed, so its end is unknown
+        return hidden  # If the numbers differ, a string is not closed, and its end is unknown.
     statements = {line.start for line in logical_lines(text)}
     edits = [
         Edit(literal.start, literal.end, counterpart.of(hidden))

@@ -21,9 +21,9 @@ class Fit:
     """Changes that make the candidate's body work with the target's parameters."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameter names, mapped to the target's names, if they differ."""
+    """Names of the candidate's parameters, mapped to the target's names. Equal names are left out."""
     defaults: Mapping[str, str] = field(default_factory=dict)
-    """The candidate's parameters that the target lacks, mapped to their default expressions."""
+    """Parameters that only the candidate has, mapped to the source of their default values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class _Parameter:
 def fit(signature: str, own: str, *, method: bool) -> Fit:
     """Return the changes that adapt a body for the header `signature` to the header `own`.
 
-    Both headers run from `def` to the colon. Positional parameters are matched by position if their numbers are equal.
-    Other parameters are matched by name, then in order. A parameter without a match keeps its default, if any.
+    Each header begins with `def` and ends with the colon. Positional parameters are matched by position if both headers
+    have equally many. Other parameters are matched by name, then in order.
     """
     theirs, ours = arguments(signature), arguments(own)
     if theirs is None or ours is None:
@@ -60,7 +60,10 @@ def fit(signature: str, own: str, *, method: bool) -> Fit:
 
 @lru_cache(maxsize=32)
 def arguments(signature: str) -> ast.arguments | None:
-    """Parse the parameters of a header from `def` to the colon; None if it is invalid or repeats a parameter."""
+    """Parse a header from `def` to the colon, and return its parameters.
+
+    Return None if the header is invalid or repeats a parameter.
+    """
     tree = parsed(f"{signature} pass")
     if tree is None or len(tree.body) != 1:
         return None
@@ -88,9 +91,9 @@ def _kinds(signature: str) -> object:
 def _paired(
     theirs: ast.arguments, ours: ast.arguments, *, method: bool
 ) -> tuple[list[tuple[_Parameter, _Parameter]], list[_Parameter], list[_Parameter]]:
-    """Pair the parameters `theirs` of the candidate with the parameters `ours` of the target.
+    """Pair the candidate's parameters `theirs` with the target's parameters `ours`.
 
-    Return the pairs, the rest of `theirs`, and the rest of `ours`.
+    Return the pairs, the unpaired candidate's parameters, and the unpaired target's parameters.
     """
     left, missing = _parameters(theirs), _parameters(ours)
     pairs: list[tuple[_Parameter, _Parameter]] = []
@@ -105,7 +108,7 @@ def _paired(
     if len(by_position[0]) == len(by_position[1]):
         pair(zip(*by_position, strict=True))
     pair((one, other) for one in left for other in missing if one.name == other.name)
-    # A method's candidate may be a function without `self`, and a function's candidate may have `self`.
+    # A model may write a method without `self`, or a function with `self`. Then `self` has no partner.
     spare = (missing if method else left) if len(left) != len(missing) else []
     lost = spare[:1] if spare and spare[0].name in _OWNERS else []
     pair(zip(*([each for each in side if each not in lost] for side in (left, missing)), strict=False))

@@ -1,6 +1,7 @@
-"""Insert a first version of a docstring, with a summary from the function's name and a call from its signature.
+"""Insert a first version of a docstring: a summary and a `>>>` example without an output.
 
-`...` marks values that only the author knows. An output is never invented.
+The summary is the function's name, and the example is a call with sample values. `...` marks values that only the
+author knows.
 """
 
 from __future__ import annotations

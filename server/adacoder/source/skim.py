@@ -1,7 +1,7 @@
 """List the functions of a text quickly, because editors request code lenses after every keystroke.
 
-The text is split at top-level definitions, and the result for each part is cached. So usually, only the part with the
-change is read again.
+The text is split at top-level definitions, and the result for each part is cached. After a keystroke, usually only one
+part is read again.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from adacoder.source.stubs import is_stub
 
 _AT_MARGIN = re.compile(r"^(?:@|(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
 _ABSTRACT = re.compile(r"@[ \t]*(?:\w+\.)*(?:overload|abstract\w+)\b")
-"""Decorators of functions without a body to write, such as `@overload` and `@abstractmethod`."""
+"""Matches the decorators of functions that need no body, such as `@overload` and `@abstractmethod`."""
 _PIECES = 4096
 """Maximum number of cached parts of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skimmed:
-    """A documented function that examples can reach."""
+    """A function with a docstring that may become a target."""
 
     qualname: str
     line: int
-    """0-based first line, including decorators."""
+    """The 0-based first line, which may be a decorator's line."""
     is_stub: bool
     """True if the function still has to be written. Abstract methods do not count."""
     has_examples: bool = False

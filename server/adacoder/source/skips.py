@@ -1,6 +1,6 @@
-"""Read `__doctest_skip__` and `__doctest_requires__`, by which modules skip docstrings under doctestplus.
+"""Read `__doctest_skip__` and `__doctest_requires__`, with which a module skips docstrings in doctestplus.
 
-Only literals at the top level of a module are read. The module is not run.
+The module is not run. So only literals at its top level are read.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ _SKIP, _REQUIRES = "__doctest_skip__", "__doctest_requires__"
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """Patterns of the qualified names whose docstrings are skipped. `.` is the module itself."""
+    """The docstrings of a module that doctestplus skips, as patterns of qualified names.
+
+    The pattern `.` stands for the module's own docstring.
+    """
 
     always: tuple[str, ...] = ()
     without: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Pairs of a pattern and the packages that the docstrings need, perhaps with versions."""
+    """Pairs of a pattern and the packages that the docstrings need. A package may include a version."""
 
     def on(self, target: Target) -> Target:
-        """Return `target` with its examples marked as skipped, or with the packages that they need."""
+        """Return `target` with examples that are skipped, or that need packages, according to these patterns."""
         if any(_names(pattern, target) for pattern in self.always):
             return replace(target, examples=tuple(replace(each, flags=doctest.SKIP) for each in target.examples))
         needed = {name for pattern, names in self.without if _names(pattern, target) for name in names}
@@ -38,7 +41,7 @@ class Skips:
 
 @lru_cache(maxsize=8)
 def skips(text: str) -> Skips:
-    """Read the two variables of a module. A value that is not a literal is ignored."""
+    """Read the skips of a module. Values that are not literals are ignored."""
     tree = parsed(text) if _SKIP in text or _REQUIRES in text else None
     if tree is None:
         return Skips()

@@ -1,8 +1,7 @@
-"""Replace a target by a candidate, with the smallest edits.
+"""Replace the body of a target by the body of a candidate, with the smallest edits.
 
-The body is replaced, and needed decorators, imports and definitions are added. Every other byte of the file stays,
-including the signature and the docstring. Code that AdaCoder's Python cannot parse is inserted unchanged, because the
-user's Python may be able to.
+Needed decorators, imports and definitions are added. The rest of the file stays, including the signature and the
+docstring. Code that AdaCoder's Python cannot parse is inserted unchanged, because the user's Python may be newer.
 """
 
 from __future__ import annotations
@@ -33,17 +32,16 @@ if TYPE_CHECKING:
     from adacoder.pytext import Definition
 
 _ON_HEADER_LINE = re.compile(r"(?:[ \t\f]|\\(?:\r\n|\r|\n))*")
-"""White space and line continuations between a header and a docstring on its line."""
+"""Matches white space and line continuations between a header and its docstring on the same line."""
 _WORD = re.compile(r"\w+")
 
 
-@lru_cache(maxsize=16)  # called several times for the same candidate
+@lru_cache(maxsize=16)  # Callers need the result for the same candidate several times.
 def splice(target: Target, candidate: Candidate) -> Splice:
-    """Replace `target` by `candidate`.
+    """Replace the body of `target` by the body of `candidate`.
 
-    The new body gets the file's indentation and line endings, and the target's parameter names. Comments of a stub are
-    kept. Needed imports and definitions are added if the module lacks them, and they never shadow a name of the module.
-    If the candidate has no function, nothing changes.
+    The new body gets the file's indentation and line endings, and the target's parameter names. Added imports and
+    definitions never shadow a name of the module. If the candidate has no function, nothing changes.
     """
     function = find_function(candidate.function, target.name)
     if function is None:
@@ -60,9 +58,9 @@ def splice(target: Target, candidate: Candidate) -> Splice:
 
 
 def _body(target: Target, function: Definition) -> str:
-    """Return the body of a candidate's `function`, with the target's names.
+    """Return the body of a candidate's `function`, adapted to the target's names.
 
-    If renaming is not safe, the body starts with assignments instead, such as `lst = numbers`.
+    If renaming is not safe, the body begins with assignments such as `lst = numbers`.
     """
     theirs = fit(function.header.of(function.text), normalize(target.signature), method=target.in_class)
     body = body_of(function)
@@ -84,9 +82,9 @@ def _body(target: Target, function: Definition) -> str:
 
 
 def _needs_own_parameters(function: Definition, inner: ast.arguments, theirs: Fit) -> bool:
-    """Return whether a recursive function has parameters that the target lacks, such as an accumulator.
+    """Return whether a function calls itself with parameters that the target lacks, such as an accumulator.
 
-    Under the target's signature, the recursive calls would fail.
+    These calls would fail with the target's signature.
     """
     own = [*inner.posonlyargs, *inner.args, *inner.kwonlyargs]
     is_recursive = re.search(rf"\b{re.escape(function.name)}[ \t]*\(", body_of(function)) is not None
@@ -112,7 +110,7 @@ def _nested(function: Definition, inner: ast.arguments, theirs: Fit) -> str:
 
 
 def _placed(target: Target, additions: list[Edit], body: list[Edit]) -> Splice:
-    """Combine `additions`, which come before the function, with the edits of its body."""
+    """Combine the edits of the body with `additions`, which are all above the function."""
     added: list[Span] = []
     shift = 0
     for edit in additions:
@@ -131,7 +129,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line. The docstring then moves to a line of its own."""
+    """True if the docstring is on the same line as the header. It then moves to a line of its own."""
     indent: str
     unit: str
     """Indentation of one level."""
@@ -149,7 +147,7 @@ class _BodyPlace:
         return cls(target, beside, indent, indent.removeprefix(target.indent))
 
     def at_column_zero(self, body: str) -> str:
-        """Return the function with this body as a separate module to analyse. The module is never run."""
+        """Return the function with the new body at column 0, for analysis only."""
         head = dedent(normalize(self.target.text[self.target.definition.start : self.target.header.end]))
         if not body[:1].isspace():
             body = reindent(body or "pass", parent="", first=DEFAULT_UNIT, unit=DEFAULT_UNIT)
@@ -171,7 +169,7 @@ class _BodyPlace:
         return [Edit(start, start, self.in_file(text))] if text else []
 
     def edits(self, body: str) -> list[Edit]:
-        """Replace the old body by `body`, and keep the comments of a stub. If nothing changes, return no edits."""
+        """Return the edits that replace the old body by `body`. Comments of a stub are kept."""
         if self.has(body):
             return []
         body = without(body, {*remarks(self.target)})
@@ -190,7 +188,7 @@ class _BodyPlace:
 
 
 def _smallest(start: int, old: str, new: str) -> Edit:
-    """Return an edit from `old`, at offset `start`, to `new` that leaves equal lines at both ends unchanged."""
+    """Return the edit from `old`, which begins at `start`, to `new`. Equal lines at both ends are left out."""
     before, after = _split(old), _split(new)
     head, tail = common_ends(before, after)
     first = start + len("".join(before[:head]))

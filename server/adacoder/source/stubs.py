@@ -23,10 +23,10 @@ def is_stub(definition: Definition) -> bool:
 
 
 def unwritten(owner: Definition, name: str) -> frozenset[str]:
-    """Return the names of unwritten functions that an example of the class `owner` may need, except its method `name`.
+    """Return the names by which examples of the class `owner` may use unwritten functions.
 
-    Special methods and methods of other classes are listed by class name, because examples may run them without naming
-    them.
+    The method `name` is left out. A special method is listed by the name of its class, because examples run it without
+    naming it. The same holds for methods of other classes.
     """
     return frozenset(
         each.parents[-1].name
@@ -46,7 +46,7 @@ def documented_stubs(text: str) -> list[Definition]:
 def _stubs(text: str) -> tuple[Definition, ...]:
     """Return all stubs.
 
-    If several functions have the same name, only the last counts, because the others usually declare overloads.
+    If several functions have the same name, only the last one counts, because the others are usually overloads.
     """
     last = {each.qualname: each for each in definitions(text) if not each.is_class and not each.in_function}
     return tuple(each for each in last.values() if is_stub(each))

@@ -1,7 +1,7 @@
-"""Read and write a user's file without losing a byte, apply edits, and convert positions.
+"""Read and write a user's file without losing a byte, and convert the positions of editors.
 
-AdaCoder counts offsets in code points. Editors count UTF-8, UTF-16 or UTF-32 units within a line. Only this module
-converts between these units.
+AdaCoder counts characters as code points, and editors count UTF-8, UTF-16 or UTF-32 units. Only this module converts
+between these units.
 """
 
 from __future__ import annotations
@@ -95,8 +95,7 @@ def decoded(path: Path, data: bytes) -> SourceFile:
     """
     bom = data.startswith(codecs.BOM_UTF8)
     try:
-        # Lines are split as in Python's tokenizer: the coding cookie may be in the first two lines, with any line
-        # ending.
+        # As in Python's tokenizer, the coding cookie may be on the second line, after any line ending.
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
         encoding = "utf-8" if bom else encoding
         text = data[3 * bom :].decode(encoding)
@@ -125,7 +124,7 @@ def _undecodable_line(data: bytes, error: Exception) -> int:
 
 
 def must_be_short(path: Path, size: int) -> None:
-    """Check that a text is short enough to read. `size` counts characters or bytes.
+    """Raise an error if a text is too long to read. `size` is its number of characters or bytes.
 
     Raises:
         TargetError: the text is too long.
@@ -150,7 +149,7 @@ def write(file: SourceFile, text: str, workspace: Path) -> None:
     try:
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            # From here on, only the open folder is used, because another program may replace its path.
+            # Another program may replace the folder's path. From here on, only the open folder is used.
             if os.path.realpath(path.parent) != str(path.parent) or not os.path.samestat(
                 os.fstat(folder), path.parent.stat()
             ):
@@ -200,7 +199,10 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def common_ends(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
-    """Return the lengths of the common prefix of two sequences, and of the common suffix of the rest."""
+    """Return the length of the common prefix of two sequences, and the length of their common suffix.
+
+    The two ends do not overlap.
+    """
     head = _common_prefix(one, other)
     return head, _common_prefix(one[head:][::-1], other[head:][::-1])
 
@@ -211,12 +213,15 @@ def _common_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def range_of(edit: Edit, text: str, encoding: PositionEncoding) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the start and end of an edit of `text`, each as `position_at` returns it."""
+    """Return the positions of an edit's start and end in `text`."""
     return position_at(text, edit.start, encoding), position_at(text, edit.end, encoding)
 
 
 def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int, int]:
-    """Return the 0-based line and character of `offset`. An offset inside a terminator counts as the line's end."""
+    r"""Return the 0-based line and character of `offset`.
+
+    An offset between `\r` and `\n` counts as the end of the line.
+    """
     inside_terminator = text.startswith("\r\n", offset - 1) and offset > 0
     end = offset - inside_terminator
     start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
@@ -226,8 +231,8 @@ def position_at(text: str, offset: int, encoding: PositionEncoding) -> tuple[int
 def offset_at(lines: Lines, line: int, character: int, encoding: PositionEncoding) -> int:
     """Return the offset of a 0-based position.
 
-    A position outside a line or the text counts as the nearest end of the line or text. A position inside a code point
-    counts as the start of the code point.
+    A position outside the text or a line counts as the nearest end. A position inside a code point counts as the start
+    of the code point.
     """
     if line < 0:
         return 0

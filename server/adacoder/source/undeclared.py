@@ -31,11 +31,10 @@ _RECORD_BYTES = 128 * 1024
 def undeclared(
     target: Target, edits: Sequence[Edit], workspace: Path, folders: Sequence[Path], wishes: Wishes
 ) -> tuple[str, ...]:
-    """Return a warning for each third-party module that `edits` import without a declared dependency.
+    """Return a warning for each third-party module that is imported by `edits` but is not a declared dependency.
 
-    A module is reported if it is installed, and neither imported elsewhere in the project nor declared in
-    pyproject.toml. `folders` are the folders of the user's interpreter. If the declared dependencies are unknown,
-    nothing is reported.
+    A module is not reported if other files of the project import it. `folders` are the folders of the user's
+    interpreter. Nothing is reported if dependencies may be declared outside pyproject.toml.
     """
     if not any("import" in edit.text for edit in edits) or _SCRIPT.search(target.text):
         return ()
@@ -57,9 +56,9 @@ def undeclared(
 
 
 def _providers(modules: set[str], declared: Set[str], installed: InstalledModules) -> dict[str, str]:
-    """Map modules to the installed distributions that provide them.
+    """Map modules to the installed distributions that contain them.
 
-    Modules from a `declared` distribution are left out.
+    Modules in a `declared` distribution are left out.
     """
     found = installed.distributions()
     known = [installed.modules_of(found[name]) for name in declared & found.keys()]
@@ -85,7 +84,7 @@ def _import_of(module: str) -> re.Pattern[str]:
 def _family(distribution: str) -> str:
     """Return the first part of a distribution's name.
 
-    It is the same for `opencv-python` and `opencv-python-headless`.
+    For example, `opencv-python` and `opencv-python-headless` provide the same module.
     """
     return distribution.partition("-")[0]
 

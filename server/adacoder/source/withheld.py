@@ -1,10 +1,10 @@
-"""Blank the docstrings and comments of a module before a candidate runs in it.
+"""Replace the docstrings and comments of a module by spaces before a candidate runs in it.
 
-Otherwise, a candidate could read the expected outputs of the examples and return them. Strings in `__test__` are
-blanked as well, because doctest finds examples there. Lines and columns stay.
+Otherwise, a candidate could read the expected outputs of the examples and return them. Strings in `__test__` may
+contain examples, too, so they are also replaced.
 
-A module whose code reads docstrings would behave differently. Such a module runs unchanged, and AdaCoder reports this
-to the user.
+A module that reads its own docstrings would behave differently. AdaCoder runs it unchanged and reports this to the
+user.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _READS = re.compile(
     r"\b(?:__doc__|getdoc|getsource\w*|pydoc|help[ \t]*\(|(?:import|from)[ \t]+(?:click|docopt|fire|typer)\b)"
 )
-"""Code that reads docstrings or source code. The named libraries turn docstrings into a program's help."""
+"""Matches code that reads docstrings or source code, for example with `click` or `typer`."""
 _FOR_PROGRAMS = re.compile(r"if[ \t(]+__name__\b")
-"""The start of a statement such as `if __name__ == "__main__":`, which has no effect in an imported module."""
+"""Matches the start of `if __name__ == "__main__":`, whose body does not run in an imported module."""
 _MOST_EXAMPLES = 100
-"""Maximum number of examples for which the module's code is searched."""
+"""Maximum number of examples to search for in the module's code."""
 _SETS_TESTS = re.compile(r"[ \t]*__test__\b")
 """The start of a statement that sets `__test__`."""
 _COMMENT = re.compile(r"#[^\r\n]*")
@@ -38,7 +38,7 @@ _CONTENT = re.compile(r"[^\\\r\n]|\\(?![\r\n])")
 """Matches a character to blank. Line endings and line continuations must stay."""
 
 
-@lru_cache(maxsize=4)  # called for each candidate of a request
+@lru_cache(maxsize=4)  # All candidates of a request need the same text.
 def withheld(target: Target) -> str | None:
     """Return the text of the target's module with docstrings and comments blanked.
 
@@ -53,7 +53,7 @@ def withheld(target: Target) -> str | None:
 
 
 def shows_wants(target: Target) -> bool:
-    """Return whether the code that a candidate can read shows an example's source and output in one statement."""
+    """Return whether one statement of the module, outside the target, shows an example's source and its output."""
     text = withheld(target)
     if text is None:
         return True
@@ -64,7 +64,7 @@ def shows_wants(target: Target) -> bool:
 
 
 def _shows(line: str, example: Example) -> bool:
-    """Return whether a statement contains an example's source and, separately, its output.
+    """Return whether a statement contains an example's source and also its output.
 
     `line` is the statement without white space.
     """
@@ -83,11 +83,15 @@ def _logical(text: str) -> Iterator[Span]:
 
 
 def _tests(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each statement that sets `__test__`. Yield nothing if other code uses `__test__`."""
+    """Yield the string literals of each statement that sets `__test__`.
+
+    Yield nothing if other code uses `__test__`.
+    """
     if "__test__" not in text:
         return
     setting = [line for line in _logical(text) if _SETS_TESTS.match(text, line.start)]
-    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):  # other code reads `__test__`
+    # Other code reads `__test__`, so its strings must stay.
+    if len(re.findall(r"\b__test__\b", without_strings(text))) > len(setting):
         return
     for line in setting:
         yield list(string_literals(text, line.start, line.end))
@@ -112,7 +116,7 @@ def _reads_docstrings(target: Target) -> bool:
 
 
 def _docstrings(text: str) -> Iterator[list[Span]]:
-    """Yield the literals of each docstring, and of each other statement that is only a string."""
+    """Yield the literals of each statement that is only a string, such as a docstring."""
     lines = tuple(logical_lines(text))
     alone = (docstring_at(text, line.start, line.code_end) for line in lines)
     beside = (definition.docstring for definition in definitions_in(text, lines, ()))

@@ -1,6 +1,6 @@
-"""Helpers of `source/imports.py`.
+"""Modules that help `source/imports.py` to find the import of a name.
 
-`standard_names` and `standard_library` find imports from the standard library, `installed` from installed packages, and
-`project_imports` and `project_files` from the project's files. `exports` lists the names that `import *` binds.
-`readable` replaces broken code, so that the rest of a file can be checked.
+The import may come from the standard library (`standard_library`), an installed package (`installed`) or the project
+(`project_imports`). `exports` lists the names that `import *` binds. `readable` replaces broken code, so that the rest
+of a file can be checked.
 """

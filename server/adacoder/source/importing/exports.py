@@ -16,7 +16,7 @@ _MODULES = words(
     " operator os random re statistics string sys threading time typing"
 )
 _LEFT_OUT = {"asyncio": {"TaskGroup"}, "os": {"PathLike"}}
-"""Names that are missing from the module's `__all__` in some Python versions."""
+"""For each module, the names that its `__all__` lacks in some Python versions."""
 
 
 def exported(module: str) -> frozenset[str] | None:
@@ -27,20 +27,23 @@ def exported(module: str) -> frozenset[str] | None:
 def surely_exported(module: str) -> frozenset[str] | None:
     """Return names that `import *` from `module` binds in every Python version; None if unknown.
 
-    The list may be incomplete.
+    Some of these names may be missing from the result.
     """
     names = _exports().get(module, NAMES.get(module))
     return None if names is None else frozenset(names).difference(_LEFT_OUT.get(module, ()))
 
 
 def may_come_from(name: str, modules: Iterable[str]) -> bool:
-    """Return whether `import *` from any of `modules` may bind `name`. An unknown module may bind any name."""
+    """Return whether `import *` from any of `modules` may bind `name`.
+
+    A module that is not in the table may bind any name.
+    """
     return any(names is None or name in names for names in map(exported, modules))
 
 
 @cache
 def _exports() -> dict[str, frozenset[str]]:
-    """Import the modules and list their names. This is slow and rarely needed."""
+    """Import common modules and list the names that they export. This is slow and rarely needed."""
     modules = map(import_module, sorted(_MODULES))
     return {
         module.__name__: frozenset(

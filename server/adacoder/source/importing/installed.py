@@ -55,23 +55,23 @@ MEMBERS = {
     "linspace": "numpy",
     "ndarray": "numpy",
 }
-"""Well-known members of third-party modules, each with its module."""
+"""Well-known classes and functions of third-party packages, each with its package."""
 
 _ALL = re.compile(r"^__all__\b[^=\n]*=[ \t]*[\[(]([^\])]*)", re.MULTILINE)
 _QUOTED = re.compile(r"""["'](\w+)["']""")
 _LIBRARIES = ("lib*/python3*/*-packages", "local/lib/python3*/*-packages", "python3*/*-packages")
 _RECORDED = re.compile(r"^([^\W\d]\w*)(?:[/.][^\n,]*)?\.(?:py|so|pyd),", re.MULTILINE)
-"""Matches a line for a module's file in the RECORD file of a distribution."""
+"""Matches a line of a distribution's RECORD file that names a Python module."""
 _OF_AN_INSTALLATION = frozenset({"bin", "etc", "include", "lib", "lib64", "share", "Scripts"})
 _ENTRIES = 5000
 _TEXTS = 200
 _TEXT_BYTES = 512 * 1024
 _STARS = 4
-"""Limits, in this order: entries of a folder, files in total, bytes of a file, and depth of nested `import *`."""
+"""Limits of the search: entries of a folder, number of files, bytes of a file, and depth of nested `import *`."""
 
 
 class InstalledModules:
-    """The modules that are installed in an interpreter's folders. The folders are read on demand."""
+    """The modules that are installed in an interpreter's folders. A folder is read when it is needed."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = folders
@@ -80,11 +80,11 @@ class InstalledModules:
 
     @property
     def is_known(self) -> bool:
-        """True if any folder with installed modules was found."""
+        """True if any folder with installed modules exists."""
         return bool(self._roots)
 
     def has(self, module: str) -> bool:
-        """Return whether a module exists. `module` is a dotted name."""
+        """Return whether the module with the dotted name `module` is installed."""
         top, _, rest = module.partition(".")
         if top not in self._modules:
             return False
@@ -108,8 +108,8 @@ class InstalledModules:
     def import_for(self, name: str, taken: frozenset[str] | None) -> str | None:
         """Return the statement that imports `name`; None if `name` is unknown or ambiguous.
 
-        `name` may be an installed module, a common alias or a well-known member. `taken` are the attributes of `name`
-        that the code uses; None if unknown.
+        `name` may be an installed module, a common alias or a well-known class or function. `taken` are the attributes
+        of `name` that the code uses; None if they are unknown.
         """
         found = [each for each in ALIASES.get(name, ()) if self._is_alias(each, taken)]
         if len(found) == 1:
@@ -145,13 +145,13 @@ class InstalledModules:
         return all(name in names or self.has(f"{module}.{name}") for name in first)
 
     def _needed(self, name: str, taken: frozenset[str]) -> list[str]:
-        """Return the modules to import so that all attributes in `taken` exist."""
+        """Return the modules to import so that the code can use all attributes in `taken`."""
         inside = {self._deepest(name, path) for path in taken if not self.offers(name, path.partition(".")[0])}
         inside = {each for each in inside if not any(other.startswith(f"{each}.") for other in inside)}
         return sorted(inside - {name}) or [name]
 
     def _deepest(self, module: str, path: str) -> str:
-        """Return the longest module name that starts with `module` and continues along `path`."""
+        """Return the longest name of an existing module in a chain, such as `a.b` if `a.b.c` is a function."""
         for part in path.split("."):
             if not self.has(f"{module}.{part}"):
                 break
@@ -159,12 +159,12 @@ class InstalledModules:
         return module
 
     def _names(self, module: str, depth: int = _STARS) -> frozenset[str] | None:
-        """Return the names that a module's text binds; None if it is unreadable.
+        """Return the names that a module's text binds; None if the text is unreadable.
 
-        If `__getattr__` is among the names, the module may have other names as well.
+        If `__getattr__` is among the names, the module may have other attributes as well.
         """
         if module not in self._read:
-            self._read[module] = None  # stops at circular imports
+            self._read[module] = None  # None ends the recursion if modules import each other.
             self._read[module] = self._names_in_text(module, depth)
         return self._read[module]
 
@@ -199,10 +199,10 @@ class InstalledModules:
 
     @cached_property
     def _roots(self) -> tuple[Path, ...]:
-        """The folders that modules are imported from, except the standard library's."""
+        """The folders with installed packages, without the standard library."""
         own = next((folder.parent for folder in self._folders if folder.name == "pyvenv.cfg"), None)
         alone = own is not None and not _shares_the_systems(own / "pyvenv.cfg", self._access)
-        roots: dict[str, Path] = {}  # keys are real paths, because `lib64` is often a link to `lib`
+        roots: dict[str, Path] = {}  # The keys are real paths, because `lib64` is often a link to `lib`.
         for folder in self._folders:
             libraries = _libraries(folder)
             for root in libraries:
@@ -238,10 +238,10 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def _provided(entry: os.DirEntry[str], access: Access) -> Iterator[str]:
-    """Yield the top-level modules that an entry of a package folder provides."""
+    """Yield the top-level modules of a file or folder in `site-packages`."""
     name, _, ending = entry.name.partition(".")
     if entry.name.endswith(".dist-info"):
-        # An editable install has no module file here, but its metadata lists the modules.
+        # An editable install has only metadata here, which lists the modules.
         yield from _top_level(Path(entry.path), access)
     elif not name.isidentifier() or name == "__pycache__":
         return
@@ -257,7 +257,7 @@ def _top_level(metadata: Path, access: Access) -> list[str]:
 
 
 def _listed(text: str) -> set[str]:
-    """Return the names in a module's `__all__` that are written as string literals."""
+    """Return the string literals in a module's `__all__`."""
     return {name for listed in _ALL.finditer(text) for name in _QUOTED.findall(listed[1])}
 
 

@@ -20,7 +20,7 @@ _ALL_CHARACTERS = 16 * 1024 * 1024
 
 
 def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path, str]]:
-    """Read the Python files of `workspace`, beginning with the nearest to `own`, which is left out.
+    """Read the Python files of `workspace`, nearest to `own` first. The file `own` is left out.
 
     Reading stops after 2,000 files or about 16 million characters. Unreadable files are skipped.
     """
@@ -37,7 +37,7 @@ def project_files(own: Path, workspace: Path, access: Access) -> list[tuple[Path
 
 
 def text_of(path: Path, access: Access, *, most: int = _FILE_BYTES) -> str | None:
-    """Read a Python file of at most `most` bytes; None if it is larger, missing, unreadable or not allowed."""
+    """Read a Python file; None if it is missing, unreadable, private or larger than `most` bytes."""
     try:
         data = io.BytesIO(access.read(path, most=most))
         encoding, _ = tokenize.detect_encoding(data.readline)

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from adacoder.privacy.access import Access
 
 _ENOUGH = 20
-"""The search for a name stops once this many files import the name."""
+"""The search for a name stops after this many files with an import of the name."""
 _IMPORT = re.compile(r"^[ \t\f]*(?:from|import)\b[^\n(;#]*(?:\([^)]{0,4000}\))?", re.MULTILINE)
 _RELATIVE = re.compile(r"^[ \t\f]*from[ \t]*\.", re.MULTILINE)
 _LIBRARY = re.compile(r"^[ \t\f]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
 _HEAD = 8192
-"""Only this many characters at the start of a file are searched for imported libraries."""
+"""Maximum characters at the start of a file that are searched for imported libraries."""
 _TYPE_CHECKING = re.compile(r"[ \t\f]*if[ \t(]+(?:\w+\.)?TYPE_CHECKING\b")
 _DEFINES = r"^(?:class|(?:async[ \t]+)?def)[ \t]+{name}\b"
 _SETS = r"|^{name}[ \t]*(?::[^=\n]+)?=(?!=)"
@@ -43,11 +43,11 @@ _FOR_TYPING_ALONE = "_typeshed"
 class _ProjectImport:
     imported: ImportedName
     for_typing: bool
-    """True if the import runs only in type checkers."""
+    """True if the import is under `if TYPE_CHECKING:`."""
 
 
 class ProjectImports:
-    """The imports and definitions in the files around a target."""
+    """The imports and definitions in the project's files, beginning with the files near the target."""
 
     def __init__(self, target: Target, workspace: Path, access: Access) -> None:
         self._target = target
@@ -55,9 +55,9 @@ class ProjectImports:
         self._workspace = workspace
 
     def import_of(self, name: str) -> ImportedName | None:
-        """Return the import of `name` in the target's module, else the most common import in the nearest files.
+        """Return the import of `name` in the target's module, or else the most common import in other files.
 
-        Imports for type checkers are used only if there are no others. Imports of the target's own module are ignored.
+        An import under `if TYPE_CHECKING:` is used only if there is no other import.
         """
         own = [found for found in _imports_of(name, self._target.text) if self._can_be_imported(found.imported)]
         if own:
@@ -98,7 +98,7 @@ class ProjectImports:
         return next((found for found in by_use if self._can_be_imported(found)), None)
 
     def _seen_from_target(self, path: Path, found: ImportedName) -> ImportedName | None:
-        """Make a relative import absolute; None if it leaves the project's import root."""
+        """Make a relative import in the file `path` absolute; None if this is not possible."""
         if not found.module.startswith("."):
             return found
         module = self._module(path)
@@ -106,20 +106,21 @@ class ProjectImports:
         return ImportedName(source, found.name, found.alias) if source and not source.startswith(".") else None
 
     def _as_here(self, found: ImportedName) -> ImportedName:
-        """Make an import from the project relative if the target's module uses relative imports."""
+        """Make an absolute import relative if the target's module uses relative imports."""
         if found.name is None or not _RELATIVE.search(self._target.text):
             return found
         return ImportedName(relative(found.module, self._target.module), found.name, found.alias)
 
     def _can_be_imported(self, found: ImportedName) -> bool:
-        """Return whether an import works at run time and does not name the target's own module."""
+        """Return whether the target's module can use an import at run time. A module cannot import itself."""
         source = absolute(found.module, self._target.module)
         wanted = source if found.name is None else f"{source}.{found.name}"
         return self._target.module.name not in (source, wanted) and source.partition(".")[0] != _FOR_TYPING_ALONE
 
     def _definitions(self, name: str) -> Iterator[tuple[Module, str]]:
         """Yield the modules near the target that define `name` at the top level, with their texts."""
-        pattern = _DEFINES + (_SETS if name.isupper() else "")  # constants are imported, variables are not
+        # A constant is often imported from another module, and a variable is not.
+        pattern = _DEFINES + (_SETS if name.isupper() else "")
         defines = re.compile(pattern.format(name=re.escape(name)), re.MULTILINE)
         in_tests = _TESTS.fullmatch(self._target.module.name) is not None
         for path, text in self._texts:
@@ -131,7 +132,7 @@ class ProjectImports:
                 yield module, text
 
     def _is_near(self, module: Module) -> bool:
-        """Return whether a module is in the target's top-level package. Without a package, the same folder counts."""
+        """Return whether a module is in the target's top-level package; without a package, in the same folder."""
         own = self._target.module
         if "." in own.name or own.is_package:
             return module.name.partition(".")[0] == own.name.partition(".")[0]
@@ -151,7 +152,10 @@ class ProjectImports:
 
 
 def relative(name: str, module: Module) -> str:
-    """Return `name` relative to `module`, with dots. Return `name` unchanged if the two share no package."""
+    """Return `name` as a relative import in `module`, such as `..a.b`.
+
+    If the two modules share no package, return `name` unchanged.
+    """
     package = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
     parts = name.split(".")
     common = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(package, parts, strict=False)))
@@ -159,7 +163,7 @@ def relative(name: str, module: Module) -> str:
 
 
 def _only_defines(text: str) -> bool:
-    """Return whether a module has no calls at the top level, unlike a script."""
+    """Return whether importing a module is harmless, because it makes no call at the top level."""
     tree = parsed(text)
     return tree is not None and not any(
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in tree.body
@@ -167,7 +171,7 @@ def _only_defines(text: str) -> bool:
 
 
 def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
-    """Yield all imports in `text` that bind `name`, except in strings."""
+    """Yield all imports in `text` that bind `name`. Imports inside strings are ignored."""
     if name not in text:
         return
     for match in _IMPORT.finditer(text):
@@ -180,14 +184,15 @@ def _imports_of(name: str, text: str) -> Iterator[_ProjectImport]:
 
 
 def _is_in_string(text: str, offset: int) -> bool:
-    # Finding all strings is slow, and not needed if the triple quotes before the offset are in pairs.
+    # Finding all strings is slow. If the number of triple quotes before the offset is even, the offset is probably not
+    # inside a string.
     if not any(text.count(quotes, 0, offset) % 2 for quotes in ('"""', "'''")):
         return False
     return Lines(text).line_at(offset) in string_interiors(text)
 
 
 def _above(text: str, match: re.Match[str]) -> Iterator[str]:
-    """Yield the first line of each enclosing statement, innermost first."""
+    """Yield the first lines of the statements around the match, innermost first."""
     width = indent_width(indent_of(match[0]))
     end = match.start()
     while width and end > 0:

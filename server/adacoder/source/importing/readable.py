@@ -1,7 +1,7 @@
-"""Replace unreadable code line for line, so that AdaCoder's Python can parse the rest.
+"""Replace unreadable code by simple statements, so that AdaCoder's Python can parse the rest of a file.
 
-Code may be unreadable because the user's Python is newer, or because the user is still typing. Such code is replaced by
-statements that bind the same names, so that other functions can still be checked.
+Code may be unreadable because the user's Python is newer, or because the user is still typing. The new statements bind
+the same names and keep the number of lines.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _NO_CODE = re.compile(r"""#[^\n]*|("{3}|'{3})[\s\S]*?\1|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
-"""Comments and strings. The pattern is only approximate, because the text may be broken."""
+"""Matches comments and strings. The pattern is only approximate, because the text may be broken."""
 _CONTINUED = (
     (re.compile(r"el(?:if|se)\b"), "if 0: pass\n"),
     (re.compile(r"(?:except|finally)\b"), "try: pass\n"),
     (re.compile(r"case\b"), "match 0:\n "),
 )
-"""Patterns of lines such as `else:`, and code that makes such a line valid if it is put before the line."""
+"""Patterns of lines such as `else:` that cannot stand alone, each with the code that must come before the line."""
 
 
 _MOST = 200
-"""A text with more unreadable parts than this is probably not Python, and is not parsed."""
+"""Maximum number of unreadable parts of a text. A text with more is probably not Python."""
 _MOST_LINES = 20_000
-"""Maximum number of lines of a statement that are parsed one by one."""
+"""Maximum number of lines in an unreadable statement to parse one by one."""
 
 
 def readable(text: str, within: Sequence[Span]) -> ast.Module | None:
-    """Parse `text` after replacing unreadable code outside the spans in `within`.
+    """Parse `text` after replacing the unreadable code outside the spans in `within`.
 
-    Return None if the code inside `within` is unreadable, or if parsing still fails.
+    Return None if there is unreadable code in `within`, or if parsing still fails.
     """
     tree = parsed(text)
     if tree is not None:
@@ -65,7 +65,7 @@ def _outside(text: str, within: Sequence[Span]) -> Iterator[Edit]:
 
 
 def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
-    """Find the unreadable statements among `found`. Bisection is fast here, because most statements are readable."""
+    """Yield the statements that cannot be parsed. Bisection is fast, because most statements can be parsed."""
     if not found or parsed(text[found[0].start : found[-1].end]) is not None:
         return
     if len(found) == 1:
@@ -77,7 +77,7 @@ def _unreadable(text: str, found: Sequence[Span]) -> Iterator[Span]:
 
 
 def _around(text: str, statement: Span, found: Sequence[Definition], within: Sequence[Span]) -> Iterator[Edit]:
-    """Replace the unreadable parts of `statement`, such as a class, that are outside `within`."""
+    """Replace the unreadable lines of `statement`, such as a class, but nothing in `within`."""
     gone: list[Span] = []
     lines = Lines(text)
     for definition in found:
@@ -114,12 +114,12 @@ def _names(text: str) -> list[str]:
 
 
 def _binding(text: str) -> str:
-    """Return an assignment that binds every name in `text`."""
+    """Return an assignment to all names that occur in `text`."""
     return "".join(f"{name} = " for name in _names(text)) + "0"
 
 
 def _header(header: re.Match[str], text: str) -> str:
-    """Return a `def` or `class` header that also binds all other names in `text`.
+    """Return a `def` or `class` header that binds the same name, and all other names in `text`.
 
     For example, `def f(a=0, b=0):` binds `f`, `a` and `b`.
     """
@@ -130,5 +130,5 @@ def _header(header: re.Match[str], text: str) -> str:
 
 
 def _edit(text: str, span: Span, stand_in: str) -> Edit:
-    """Replace `span` with `stand_in`, and keep the number of lines."""
+    """Replace `span` by `stand_in`. Blank lines are added to keep the number of lines."""
     return Edit(span.start, span.end, stand_in + "\n" * (len(Lines(span.of(text))) - 1))

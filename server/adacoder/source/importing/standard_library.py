@@ -28,17 +28,17 @@ _DEEPEST = 8
 def standard_import(name: str, used_in: str = "") -> str | None:
     """Return the likely import of `name` from the standard library; None if there is none.
 
-    `used_in` is code that uses `name`. If it is empty, the most common meaning is assumed.
+    `used_in` is code that uses `name`. Without such code, the most common meaning is assumed.
     """
     taken = attributes_of(name, used_in)
     if name in TWINS and taken is not None:
         return _twin(name, taken)
     if name in MODULE_OF:
         if taken and name[0].islower() and name not in WITH_ATTRIBUTES:
-            return None  # the name is probably a variable, because code rarely uses attributes of functions
+            return None  # Code rarely uses attributes of functions, so the name is probably a variable.
         return f"from {MODULE_OF[name]} import {name}"
     if taken == frozenset() or name in WITH_EFFECT or name.startswith("_"):
-        return None  # without attributes, an undefined name is more likely a variable than a module
+        return None  # Code rarely uses a module without attributes, so the name is probably a variable.
     if name in ALIASES:
         return ALIASES[name]
     if name not in sys.stdlib_module_names:
@@ -48,7 +48,10 @@ def standard_import(name: str, used_in: str = "") -> str | None:
 
 
 def _twin(name: str, taken: frozenset[str]) -> str:
-    """Import a module or its member of the same name, as in `datetime.date.today()` and `datetime.now()`."""
+    """Import the module `name` or its member of the same name, whichever has the attributes in `taken`.
+
+    For example, `datetime.date.today()` needs the module, and `datetime.now()` needs the class.
+    """
     is_module = not taken <= OF_DATETIME if name == "datetime" else bool(taken)
     return f"import {name}" if is_module else f"from {name} import {name}"
 
@@ -58,7 +61,7 @@ def attributes_of(name: str, code: str) -> frozenset[str] | None:
     return _attributes(code).get(name)
 
 
-@lru_cache(maxsize=1)  # callers look up several names in the same code
+@lru_cache(maxsize=1)  # Callers look up several names in the same code.
 def _attributes(code: str) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     tree = parsed(code)

@@ -129,16 +129,16 @@ MODULE_OF = {name: module for module, names in NAMES.items() for name in names}
 WITH_ATTRIBUTES = words(
     "chain date datetime defaultdict environ float_info stderr stdin stdout timedelta timezone version_info"
 )
-"""Lower-case names of objects whose attributes code often uses. The other lower-case names are functions."""
+"""Lower-case names of objects whose attributes code often uses, unlike those of functions."""
 
 TWINS = words("bisect copy datetime fnmatch glob pprint random time")
-"""Modules that have a member with the module's own name. Code uses the module and the member equally often."""
+"""Modules that have a member of the same name. Code uses both equally often."""
 
 OF_DATETIME = words(
     "combine fromisocalendar fromisoformat fromordinal fromtimestamp max min now resolution strftime strptime today"
     " utcfromtimestamp utcnow"
 )
-"""Attributes of the class `datetime.datetime` that the module `datetime` lacks."""
+"""Attributes of the class `datetime.datetime` that do not exist in the module `datetime`."""
 
 ALIASES = {
     "ET": "import xml.etree.ElementTree as ET",
@@ -162,10 +162,10 @@ SUBMODULES = sorted(
         " xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils"
     )
 )
-"""Submodules that the import of their package may not load. They are imported by their full name."""
+"""Submodules that need their own import. For example, `import xml` does not load `xml.etree.ElementTree`."""
 
 WITH_EFFECT = frozenset({"antigravity", "this", "test", "idlelib", "lib2to3", "turtledemo"})
-"""Modules that are never suggested, because importing them has side effects or code rarely needs them."""
+"""Modules that are never suggested. Their import has side effects, or programs rarely need them."""
 
 _NEWER_BUILTINS = words("BaseExceptionGroup EncodingWarning ExceptionGroup PythonFinalizationError aiter anext")
 BUILTINS = _NEWER_BUILTINS.union(dir(builtins))

@@ -1,6 +1,5 @@
-"""Helpers of `source/splice.py`.
+"""Modules that help `source/splice.py` to insert a candidate.
 
-`rename` gives a candidate the target's names. `dependencies` chooses the imports and definitions to add, and
-`module_names` finds conflicts with names of the module. `layout` finds the place of additions. `import_block` and
-`import_names` merge new imports with existing ones, in the project's `import_style`.
+`rename` gives the candidate the target's names. `dependencies` chooses the imports and definitions to add, and `layout`
+finds their places. New imports are merged with existing ones by `import_block`, in the project's `import_style`.
 """

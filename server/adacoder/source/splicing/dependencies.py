@@ -1,6 +1,7 @@
-"""Choose the imports and definitions that a function needs, and the place for each.
+"""Choose the imports and definitions that a function needs.
 
-An import or definition that would mask a name of the module is placed inside the functions that need it.
+They are added at the top level of the module. If they would mask a name of the module there, they are placed inside the
+function.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _QUOTED = re.compile(r"^(?=(?P<annotated>[^\n]*?(?:->|:|\bcast\()))(?P=annotated
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The imports and definitions to add with a function."""
+    """The imports and definitions to add together with a function."""
 
     futures: tuple[ImportedName, ...] = ()
     imports: tuple[ImportedName, ...] = ()
     definitions: tuple[str, ...] = ()
     """Statements for the top level of the module."""
     inside: tuple[str, ...] = ()
-    """Statements for the function's own body."""
+    """Statements for the beginning of the function's body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class _Needed:
     bound: Bindings
     uses: frozenset[str]
     statements: Sequence[ast.stmt]
-    """The statements of `text`; empty if AdaCoder's Python cannot parse it."""
+    """The syntax trees of `text`; empty if AdaCoder's Python cannot parse the text."""
 
     @classmethod
     def of(cls, text: str, target: Target, module: ModuleNames) -> _Needed:
@@ -74,9 +75,9 @@ class _Needed:
 
 
 def dependencies(target: Target, candidate: Candidate, function: str) -> Dependencies:
-    """Choose the imports and definitions of `candidate` that the target needs with its new body.
+    """Choose the imports and definitions of `candidate` that the new body of the target needs.
 
-    `function` is the source of the target with this body, at column 0.
+    `function` is the source of the target with the new body, at column 0.
     """
     if not candidate.imports and not candidate.definitions:
         return Dependencies()
@@ -109,7 +110,7 @@ def dependencies(target: Target, candidate: Candidate, function: str) -> Depende
 
 
 def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool:
-    """Return whether a definition is the target itself, or is already in the module."""
+    """Return whether a definition is the target itself, or is already part of the module."""
     names = offered.binds & module.bound.origins.keys()
     return target.qualname in offered.binds or any(
         module.has_same(name, node) for name in names for node in offered.statements
@@ -119,7 +120,7 @@ def _is_in_module(offered: _Needed, target: Target, module: ModuleNames) -> bool
 def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
     """Return the definitions that would mask a name of the module or a builtin.
 
-    Definitions that use these are included, because they must be in the same function.
+    A definition that uses one of these is returned, too, because both must be in the same function.
     """
     found: list[_Needed] = []
     while True:
@@ -138,10 +139,9 @@ def _masking(kept: Sequence[_Needed], module: ModuleNames) -> list[_Needed]:
 def _uses(
     text: str, statements: Sequence[ast.stmt], target: Target, module: ModuleNames, *, in_function: bool
 ) -> frozenset[str]:
-    """Return the names that `text` uses.
+    """Return the names that `text` uses, including names in quoted annotations.
 
-    `statements` are the parsed `text`, or only the body of the target. A name that the module imports only for type
-    checkers counts only if it is used at run time.
+    `statements` is the parsed text. If the module imports a name only for type checkers, only a use at run time counts.
     """
     found = used_names(text) | (names_in_annotations(statements) if _QUOTED.search(text) else frozenset())
     for_typing = found & module.bound.for_typing
@@ -155,7 +155,7 @@ def _uses(
 
 
 def _statements_in(function: str) -> list[ast.stmt]:
-    """Return the statements in the body of a function; empty if AdaCoder's Python cannot parse it."""
+    """Return the statements in the body of a function; empty if AdaCoder's Python cannot parse the function."""
     tree = parsed(function)
     nodes = [] if tree is None else tree.body
     return [statement for node in nodes if isinstance(node, DEFINITIONS) for statement in node.body]
@@ -166,7 +166,7 @@ def _statements(names: Iterable[ImportedName], uses: frozenset[str]) -> tuple[st
 
 
 def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]:
-    """Return the definitions that the function uses directly or indirectly, in the given order."""
+    """Return the definitions that the function needs, directly or through other definitions."""
     kept: set[int] = set()
     while True:
         uses = needed.union(*(offered[index].uses for index in kept))
@@ -178,16 +178,19 @@ def _needed(offered: Sequence[_Needed], needed: frozenset[str]) -> list[_Needed]
 
 
 def _offered(target: Target, candidate: Candidate, module: ModuleNames) -> list[ImportedName]:
-    """Return the names that the candidate imports, except from `__future__` and from the module itself."""
+    """Return the names that the candidate imports.
+
+    Imports from `__future__` and from the module itself are left out.
+    """
     names = [name for statement in candidate.imports for name in imported(dedent(statement))]
     names = [name for name in dict.fromkeys(names) if name.module != _FUTURE and not _is_own(name, target, module)]
     return list(_unhidden(names))[::-1]
 
 
 def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
-    """Yield the names that no later import rebinds, last first.
+    """Yield the imports that no later import replaces, beginning with the last import.
 
-    `import a.b` does not rebind the `a` of `import a.c`.
+    `import a.b` does not replace `import a.c`, although both bind `a`.
     """
     later: set[tuple[str, bool]] = set()
     for name in reversed(names):
@@ -199,7 +202,7 @@ def _unhidden(names: Sequence[ImportedName]) -> Iterator[ImportedName]:
 
 
 def _is_own(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import loads the module itself or the target."""
+    """Return whether an import loads the target's module, or binds the name of the target."""
     source = absolute(name.module, target.module)
     own = target.module.name
     if name.binds == target.qualname.partition(".")[0]:
@@ -223,9 +226,9 @@ def _is_there(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
-    """Return whether an import at module level would mask another meaning of the name, or might be masked.
+    """Return whether an import at the top level could change the meaning of a name.
 
-    `import x` and an `import *` that provides `x` are assumed to give the same module.
+    This is the case if the module already uses the name, or if an `import *` may bind it, too.
     """
     if name.origin(target.module) in module.bound.origins.get(name.binds, ()):
         return False
@@ -236,9 +239,9 @@ def _clashes(name: ImportedName, target: Target, module: ModuleNames) -> bool:
 
 
 def _narrowed(star: ImportedName, unknown: frozenset[str], *, only: bool) -> list[ImportedName]:
-    """Replace an `import *`, which could mask any name, by imports of the `unknown` names that it provides.
+    """Replace an `import *` by imports of those names in `unknown` that it provides.
 
-    If the exports of the only `import *` are not known, it is assumed to provide all unknown names.
+    If its names are not known, and there is no other `import *`, it is assumed to provide all of `unknown`.
     """
     known = surely_exported(star.module)
     if known is None:
@@ -251,7 +254,7 @@ def _futures(
 ) -> tuple[ImportedName, ...]:
     """Return the candidate's `from __future__ import annotations` if an annotation in `statements` may need it.
 
-    Otherwise return nothing, because this import changes all annotations of the module.
+    This import changes all annotations of the module, so it is added only if needed.
     """
     if _is_there(_ANNOTATIONS, target, module):
         return ()
@@ -262,7 +265,7 @@ def _futures(
 
 
 def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
-    """Yield the annotations that Python may evaluate. Annotations of local variables are never evaluated."""
+    """Yield the annotations that Python may evaluate. Python never evaluates annotations of local variables."""
     for node in ast.walk(statement):
         match node:
             case ast.FunctionDef(args=args, returns=returns) | ast.AsyncFunctionDef(args=args, returns=returns):
@@ -275,7 +278,7 @@ def _evaluated(statement: ast.stmt) -> Iterator[ast.expr]:
 def _may_fail(annotation: ast.expr, binds: Set[str]) -> bool:
     """Return whether evaluating an annotation may fail.
 
-    `int | None` and `list[int]` fail in old Pythons, and names in `binds` may be defined later.
+    Old versions of Python cannot evaluate `int | None` or `list[int]`. Names in `binds` may be defined later.
     """
     return any(
         isinstance(node, ast.BinOp)

@@ -1,6 +1,7 @@
-"""Add imports at the top of a module, in the module's groups and the project's style.
+"""Add imports at the top of a module, in the style of the module and its project.
 
-In a sorted group, a new import goes to its place in the order. In other groups, it goes to the end.
+If a group of imports is sorted, a new import goes to its place in the order. Otherwise, it goes to the end of the
+group.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Statement:
     first: int
     """The 0-based first line."""
     after: int
-    """The 0-based line after the last line."""
+    """The 0-based number of the line below the statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class NewLine:
     line: int
     group: int
     text: str
-    """The statements, with `\\n` line endings between them."""
+    r"""The statements, joined by `\n`."""
     apart: bool
-    """True if the statements form a separate group, with blank lines around it."""
+    """True if the statements form a new group, with blank lines around it."""
 
 
 _Names = tuple[ImportedName, ...]
@@ -76,9 +77,9 @@ class ImportBlock:
                 self._groups.append([statement])
 
     def extended(self, names: Iterable[ImportedName]) -> tuple[list[Edit], list[ImportedName]]:
-        """Add `names` to existing statements that import from the same modules.
+        """Add `names` to existing statements that import from the same module.
 
-        Return the edits in the order of the text, and the names that need new statements.
+        Return the edits in order, and the names that need new statements.
         """
         changed: dict[Statement, str] = {}
         left: list[ImportedName] = []
@@ -94,7 +95,7 @@ class ImportBlock:
         return sorted(edits, key=lambda edit: edit.start), left
 
     def new_lines(self, names: Iterable[ImportedName], head: int) -> list[NewLine]:
-        """Place new statements for `names`, and return them in the order of the text.
+        """Return new statements for `names`, with the lines at which to insert them.
 
         If the module has no imports yet, the statements go before the line `head`.
         """
@@ -116,7 +117,7 @@ class ImportBlock:
         return all(self._lines[each].lstrip(" \t\f").startswith("#") for each in range(line, following))
 
     def _plain(self, statement: Statement) -> str:
-        r"""Return the text of a statement with `\n` line endings; empty if the statement mixes line endings."""
+        r"""Return the text of a statement with `\n` line endings; empty if its line endings differ from the file's."""
         text = statement.span.of(self._text)
         plain = normalize(text)
         return plain if self._in_file(plain) == text else ""
@@ -131,7 +132,7 @@ class ImportBlock:
         return Edit(start + head, start + len(old) - tail, new[head : len(new) - tail])
 
     def _statement_of(self, name: ImportedName) -> Statement | None:
-        """Return the last statement that imports from the same module and can be extended by `name`."""
+        """Return the last statement to which `name` can be added; None if there is none."""
         if self._stands_alone(name):
             return None
         found = [
@@ -199,7 +200,7 @@ class ImportBlock:
         return {self._rank(name) for each in group for name in each.names}
 
     def _group_for(self, rank: int) -> int | None:
-        """Choose the group for a new statement; None if it should start a new group."""
+        """Return the index of the group for a new statement; None if the statement should start a new group."""
         ranks = [self._ranks(group) - {_FUTURE} for group in self._groups]
         of_its_kind = [index for index, each in enumerate(ranks) if rank in each]
         if of_its_kind:
@@ -215,7 +216,7 @@ class ImportBlock:
     def _line_of(self, rank: int, head: int) -> int:
         """Return the line before which to insert a new group of imports.
 
-        `rank` is the group's position in PEP 8's order.
+        `rank` is the position of the group in PEP 8's order.
         """
         before = [group for group in self._groups if min(self._ranks(group)) < rank]
         if before:
@@ -226,14 +227,13 @@ class ImportBlock:
         above = line
         while above > 0 and self._lines[above - 1].lstrip(" \t\f").startswith("#"):
             above -= 1
-        # A comment on the first line belongs to the file, unless it mentions imports. Other comments belong to the
-        # imports below.
+        # A comment on the first line usually belongs to the file. Other comments belong to the imports below.
         is_heading = above > 0 or (line == 1 and _HEADING.search(self._lines[0]) is not None)
         return above if is_heading else line
 
 
 def statements_at(text: str, spans: Iterable[Span]) -> Iterator[Statement]:
-    """Yield the imports among the top-level statements of `text`, which are at `spans`."""
+    """Yield the import statements among the statements at `spans`."""
     lines = Lines(text)
     for span in spans:
         names = imported(span.of(text))

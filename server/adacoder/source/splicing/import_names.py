@@ -21,9 +21,9 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 
 def with_name(statement: str, name: ImportedName, style: ImportStyle) -> str | None:
-    r"""Add `name` to `statement`, a `from` import with `\n` line endings; return None if this is not possible.
+    r"""Add `name` to the `from` import `statement`; return None if this is not possible.
 
-    If a line would become too long for the style, parentheses are added or the names are wrapped again.
+    Line endings must be `\n`. A line that becomes too long is wrapped.
     """
     tree = parsed(statement)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.ImportFrom) or "\\\n" in statement:
@@ -51,7 +51,7 @@ class _Names:
         self._has_comment = "#" in text
 
     def with_one(self, item: str) -> str | None:
-        """Add `item` at its place if the names are sorted in the style's order, otherwise at the end."""
+        """Add `item` to the names. It goes to its place if the names are sorted, and to the end otherwise."""
         index = self._place(item)
         if self._closing is not None and self._is_one_a_line():
             return self._on_a_line_of_its_own(item, index)
@@ -81,7 +81,7 @@ class _Names:
         row = self._rows[0]
         indent = self._text[self._lines.starts[row] : self._spans[0][0]]
         if index < len(self._rows):
-            # The item goes directly below the previous name, because a comment may belong to the next name.
+            # The item goes above any comment between the two names, because the comment may belong to the next name.
             above = self._rows[index - 1] if index else self._rows[0] - 1
             at = self._lines.starts[above + 1]
             return f"{self._text[:at]}{indent}{item},\n{self._text[at:]}"

@@ -25,10 +25,10 @@ class ImportStyle:
 
     line_length: int = 79
     order_by_type: bool = True
-    """Sort the names in a statement by kind: first CONSTANTS, then Classes, then others."""
+    """If true, constants come first among the names in a statement, then classes, then other names."""
     case_sensitive: bool = False
     force_sort_within_sections: bool = False
-    """Sort statements only by module. Otherwise, `import` comes before `from`."""
+    """If true, statements are sorted only by module. If false, all `import` statements come before `from` imports."""
     from_first: bool = False
     force_single_line: bool = False
     combine_as_imports: bool = False
@@ -43,9 +43,9 @@ class ImportStyle:
         return (kind if self.order_by_type else 0, *self._letters(name))
 
     def statement_key(self, module: str, name: str | None) -> tuple[bool, bool, int, str, str, bool, _Key]:
-        """Return the sort key of a statement in its section.
+        """Return the sort key of a statement among the statements of its section.
 
-        `name` is the first name of a `from` import, or None for a plain `import`.
+        `name` is the first imported name of a `from` import, and None for a plain `import`.
         """
         is_from = name is not None
         rest = module.lstrip(".")
@@ -85,7 +85,7 @@ def import_style(module: Module) -> ImportStyle:
 
 
 def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
-    """Update `style` with the valid options in `tables`. Later tables override earlier ones."""
+    """Return `style` with the valid options in `tables`. Later tables override earlier tables."""
     for table in tables:
         options = {key.replace("-", "_"): value for key, value in table.items()} if isinstance(table, Mapping) else {}
         if options.get("relative_imports_order") == "closest-to-furthest":
@@ -97,7 +97,7 @@ def _with(style: ImportStyle, tables: Iterable[object]) -> ImportStyle:
 
 
 def _read(value: object, default: object) -> Any:
-    """Return `value` if it is valid in place of `default`, otherwise `default`."""
+    """Return `value` if it is a valid value for an option with this `default`; otherwise return `default`."""
     match default:
         case bool():
             return value if isinstance(value, bool) else default

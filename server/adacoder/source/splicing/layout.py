@@ -30,7 +30,7 @@ _COOKIE = re.compile(r"#(?:!|.*coding[:=])")
 
 @dataclass(frozen=True, slots=True)
 class _Addition:
-    """Statements to insert before a line, and the blank lines around them."""
+    """Statements to insert before a line, and the numbers of blank lines around them."""
 
     line: int
     statements: Sequence[str]
@@ -51,9 +51,9 @@ class Layout:
     def additions(
         self, futures: Sequence[ImportedName], imports: Sequence[ImportedName], definitions: Sequence[str]
     ) -> list[Edit]:
-        """Return the edits that add these imports and definitions, in the order of the text.
+        """Return the edits that add these imports and definitions, in order.
 
-        Imports are added to the module's imports. Definitions go directly before the target's top-level statement.
+        Definitions go directly above the top-level statement that contains the target.
         """
         if not (futures or imports or definitions):
             return []
@@ -65,7 +65,7 @@ class Layout:
         added = [self._future(new_futures, head)] if new_futures else []
         added += [self._import(line) for line in block.new_lines(new_imports, head)]
         if definitions:
-            # If definitions directly follow the imports, the blank lines above the definitions are enough.
+            # If definitions follow the imports, the definitions bring the blank lines between them.
             meets = self._code_line(own)
             added = [replace(each, after=0) if self._code_line(each.line) == meets else each for each in added]
             added.append(self._definitions([self._in_file(text) for text in definitions], own))
@@ -114,7 +114,7 @@ class Layout:
         return list(statements_at(self._text, (span for span in before if _IMPORT.match(self._text, span.start))))
 
     def _head_line(self) -> int:
-        """Return the line after the module's docstring, or else after the comments at the top of the file."""
+        """Return the line below the module's docstring, or else the line below the first comments."""
         if self._statements[1:] and _STRING.match(self._text, self._statements[0].start):
             return self._lines.line_at(self._statements[0].end) + 1
         head = line = 0
@@ -126,7 +126,10 @@ class Layout:
         return head
 
     def _own_line(self, head: int) -> int:
-        """Return the first line of the target's top-level statement, including the comment directly above it."""
+        """Return the first line of the top-level statement that contains the target.
+
+        A comment directly above the statement belongs to it.
+        """
         *before, own = self._statements
         line = self._lines.line_at(own.start)
         first = self._lines.line_at(before[-1].end) + 1 if before else head
@@ -171,7 +174,7 @@ class Layout:
         return line
 
     def _blank_before(self, line: int) -> int:
-        """Return the number of blank lines that the code at or after `line` needs before it."""
+        """Return the number of blank lines that PEP 8 asks for before the next code at or below `line`."""
         while self._stripped(line)[:1] in ("", "#"):
             line += 1
         return 2 if _BLOCK.match(self._stripped(line)) else 1

@@ -26,19 +26,18 @@ class ModuleNames:
     text: str
     bound: Bindings
     elsewhere: frozenset[str]
-    """Names that the module uses outside the target but does not bind itself: builtins, or names from `import *`."""
+    """Names that the module uses outside the target and does not define: builtins, or names from `import *`."""
     _statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     def takes(self, name: str) -> bool:
-        """Return whether the module already binds or uses `name`, which a new binding would mask."""
+        """Return whether the module already binds or uses `name`, so that a new definition would mask another."""
         return name in self.bound.origins or name in self.elsewhere
 
     def has_same(self, name: str, node: ast.stmt) -> bool:
-        """Return whether the module's own `name` can replace the definition `node` from a candidate.
+        """Return whether the module's own `name` can be used instead of the candidate's definition `node`.
 
-        The model has seen the module. So two classes of the same name count as the same, and so do two functions with
-        the same parameters. The module's `name` is also used if it is imported from outside the standard library, or if
-        `node` has an empty body.
+        The model saw the module, so it probably repeated the definition. Classes need the same name for this, and
+        functions also need the same parameters. If `node` has an empty body, the module's own name is used.
         """
         if name not in bound([node]):
             return False
@@ -47,7 +46,7 @@ class ModuleNames:
             return True
         try:
             return any(_is_same(there, node) for there in self._definitions().get(name, ()))
-        except RecursionError:  # `ast.dump` may recurse deeper than the parser
+        except RecursionError:  # `ast.dump` may recurse deeper than the parser.
             return False
 
     def _definitions(self) -> dict[str, list[ast.stmt]]:
@@ -60,9 +59,9 @@ class ModuleNames:
         return self._statements
 
     def has_from_star(self, origin: str) -> bool:
-        """Return whether the module's `import *` certainly provides the object with the dotted path `origin`.
+        """Return whether the module's `import *` provides the object with the dotted path `origin`.
 
-        The answer is False for several `import *`, because any of them could rebind the name.
+        The result is False if there are several `import *`, because any of them could rebind the name.
         """
         module, _, name = origin.rpartition(".")
         if self.bound.stars != {module} or name in self.bound.origins:
@@ -70,7 +69,7 @@ class ModuleNames:
         return name in (surely_exported(module) or ())
 
     def may_hide(self, name: str, module: str) -> bool:
-        """Return whether an `import *` from a module other than `module` may rebind `name`."""
+        """Return whether an `import *` may rebind `name`. An `import *` from `module` is ignored."""
         return may_come_from(name, self.bound.stars - {module})
 
 

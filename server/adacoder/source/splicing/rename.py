@@ -1,7 +1,7 @@
-"""Rename the parameters of a function, and the function itself, throughout its text.
+"""Rename the parameters of a function, and the function itself, in the function's text.
 
-A variable is renamed in all scopes of the function, because the new names are not yet in use. The result is verified:
-the syntax tree must differ only in these names.
+The new names must not be in use yet. So a variable can be renamed in all scopes of the function. Afterwards, the syntax
+trees are compared: they may differ only in these names.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FIELD = re.compile(r"\{\{|\{[^{}]*")
-"""An escaped brace, or a replacement field of an f-string up to the next brace."""
+"""Matches an escaped brace, or the beginning of a replacement field in an f-string."""
 _SEEING_NAMES = frozenset({"dir", "eval", "exec", "locals", "vars"})
-"""Builtins that depend on the names of local variables. A function that uses them is not changed."""
+"""Builtins whose results depend on the names of local variables. A function that uses them is not changed."""
 
 
 def with_names(text: str, names: Mapping[str, str], function: str, *, method: bool) -> str | None:
-    """Rename variables in `text`, which defines `function`; None if this is not safe.
+    """Rename variables in `text`, which defines `function`; return None if renaming is not safe.
 
-    In recursive calls, the function's name and the keywords are renamed as well. With `method`, only calls such as
-    `self.f()` are recursive.
+    In recursive calls, keywords are renamed as well. For a method, these are calls such as `self.f()`.
     """
     tree = parsed(text)
     root = None if tree is None else next((node for node in tree.body if isinstance(node, DEFINITIONS)), None)
@@ -43,7 +42,7 @@ def with_names(text: str, names: Mapping[str, str], function: str, *, method: bo
         changed = apply_edits(text, tuple(renaming.edits))
         after = parsed(changed)
         is_proved = after is not None and ast.dump(after) == renamed
-    except RecursionError:  # all of these may recurse deeper than the parser
+    except RecursionError:  # Visiting, dumping and parsing may all recurse too deeply.
         return None
     return changed if is_proved else None
 
@@ -67,7 +66,7 @@ def _is_safe(root: ast.FunctionDef | ast.AsyncFunctionDef, names: Mapping[str, s
 
 
 def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
-    """Return whether a node uses one of `names` for something other than a variable, such as an import."""
+    """Return whether a node uses one of `names`, but not as a variable: for example, in an import."""
     if isinstance(node, ast.Name | ast.arg | ast.keyword | ast.Attribute | ast.Constant | ast.Nonlocal):
         return False
     values = [value if isinstance(value, list) else [value] for _, value in ast.iter_fields(node)]
@@ -76,7 +75,7 @@ def _means_otherwise(node: ast.AST, names: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Renaming(ast.NodeTransformer):
-    """Renames variables in the syntax tree of a function, and collects the same changes of the text in `edits`."""
+    """Renames variables in the syntax tree of a function. The same changes of the text are collected in `edits`."""
 
     text: str
     names: Mapping[str, str]
@@ -94,7 +93,7 @@ class _Renaming(ast.NodeTransformer):
             self.edits.add(Edit(start, start + len(old), self.names[old]))
 
     def _edit_all(self, node: ast.expr | ast.stmt, pattern: re.Pattern[str]) -> None:
-        """Rename all words of a node's text that `pattern` matches."""
+        """Rename variables in the parts of a node's text that `pattern` matches."""
         start = self._offset(node.lineno, node.col_offset)
         end = self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         for part in pattern.finditer(self.text, start, end):

@@ -1,5 +1,5 @@
-"""Helpers of `source/context.py`.
+"""Modules that help `source/context.py` to describe a module for a model.
 
-`module` lists the imports and definitions of a module, `outline` shows definitions without their bodies, and `masking`
-hides secrets. `near_files` reads a limited amount of the project's other files.
+`module` lists imports and definitions, `outline` shows definitions without their bodies, and `masking` hides secrets.
+`near_files` reads other files of the project.
 """

@@ -1,6 +1,6 @@
 """Mask long strings and possible secrets in a module's text before a model sees the text.
 
-The model server may be on another machine, and a recorded conversation may be published in a bug report.
+The model may run on another machine, and a recorded conversation may be published in a bug report.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SECRET_NAME = re.compile(
     r"['\"]?\s*(?::[^=\n]*)?[=:]\s*[rRbBuUfF]*\Z",
     re.IGNORECASE,
 )
-"""The start of an assignment to a secret, such as `password = ` or `"api_key": `."""
+"""Matches text that assigns a secret, up to the value, such as `password = ` or `"api_key": `."""
 _CREDENTIALS_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _RANDOM = re.compile(r"(?=[^\d]*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~-]{20,}")
 """Matches a long mix of letters and digits without spaces, such as a key or token."""
 _LONGEST_NAMING = 400
-"""Maximum characters before a string in which the name of a secret is searched."""
+"""Maximum characters before a string that are searched for the name of a secret."""
 _LONGEST_STRING = 80
 """Maximum characters of a string to show. A longer string may be a secret, and rarely explains its use."""
 
@@ -47,7 +47,7 @@ def masked_line(text: str, line: LogicalLine) -> str:
 
 
 def _is_to_mask(literal: str, before: str) -> bool:
-    """Return whether to mask a string, because of its content or the text `before` it on its line."""
+    """Return whether to mask a string. The reason may be its content, or the text `before` it on the same line."""
     content = literal.strip("'\"")
     if len(literal) > _LONGEST_STRING or _CREDENTIALS_IN_URL.search(content) or without_secrets(content) != content:
         return True
@@ -58,7 +58,7 @@ def _is_to_mask(literal: str, before: str) -> bool:
 
 
 def without_strings(text: str) -> str:
-    """Blank out the comments and strings of `text`, to search only code."""
+    """Replace the comments and strings of `text` by spaces, so that only code is searched."""
     blank = list(text)
     for literal in string_literals(text, 0, len(text)):
         blank[literal.start : literal.end] = _blanked(literal.of(text))

@@ -29,7 +29,7 @@ class ModuleText:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """All functions and classes, in order."""
+        """All functions and classes, including nested ones, in order."""
         return definitions(self.text)
 
     @cached_property
@@ -45,7 +45,7 @@ class ModuleText:
 
     @cached_property
     def for_annotations(self) -> frozenset[int]:
-        """Offsets of the lines under `if TYPE_CHECKING:`, whose imports do not exist at run time."""
+        """The start offsets of lines under `if TYPE_CHECKING:`. Names imported there do not exist at run time."""
         found: set[int] = set()
         guard: int | None = None
         for line in self.lines:
@@ -72,7 +72,7 @@ class ModuleText:
         return sorted(found, key=lambda symbol: symbol.span.start)
 
     def named(self, qualname: str) -> list[Symbol]:
-        """Return all symbols with this name, such as the declarations of an overloaded function."""
+        """Return all definitions with this qualified name, such as the overloads of a function."""
         if "." not in qualname:
             return [symbol for symbol in self.symbols if symbol.name == qualname]
         return [
@@ -103,12 +103,11 @@ class Symbol:
 
     @property
     def is_class(self) -> bool:
-        """True for a class."""
         return self.definition is not None and self.definition.is_class
 
     @property
     def is_alias(self) -> bool:
-        """True for a variable that is spelt like a class, as most type aliases are."""
+        """True for a variable with a capitalised name, as for most type aliases."""
         return self.definition is None and self.name[:1].isupper() and not self.name.isupper()
 
     @property

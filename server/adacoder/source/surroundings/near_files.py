@@ -1,6 +1,7 @@
-"""Find definitions of names in the files of the user's project.
+"""Find definitions in the files of the user's project.
 
-Files are read as text, each at most once. The limit is in bytes and not in seconds, so that the result is reproducible.
+Each file is read at most once, as text. The search has a limit in bytes instead of seconds, so its result is
+reproducible.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _MOST_NAMES = 24
 _LONGEST_FILE = 200_000
 """Maximum bytes of a file. Longer files usually contain data or generated code, so they are skipped."""
 _ALL_FILES = 300_000
-"""Maximum bytes to read for one target, which takes about a third of a second."""
+"""Maximum bytes of all files that are read for one target. Reading them takes about 0.3 seconds."""
 _EVERYWHERE = frozenset({*keyword.kwlist, *vars(builtins)})
 
 
@@ -39,19 +40,19 @@ class DefinedAt:
 
 
 Follow: TypeAlias = "Callable[[Sequence[str], Sequence[str], Path, NearFiles], Sequence[tuple[str, DefinedAt]]]"
-"""The type of a function that resolves names.
+"""A function that finds definitions of names.
 
-Its arguments are the names, the import statements and the path of a module, and the files to search.
+Its arguments are the names, the module's import statements, the module's path, and the files to search.
 """
 
 
 class NearFiles:
-    """The files of the project around one module."""
+    """The project's files in which definitions for a module are searched."""
 
     def __init__(
         self, root: Path, module: ModuleText, overlays: Mapping[Path, str], follow: Follow, access: Access
     ) -> None:
-        """`root` is the folder that `module` is imported from. `overlays` are the editor's texts of allowed files."""
+        """`root` is the folder from which `module` is imported. `overlays` are the texts of open files."""
         self.root = root
         self._follow = follow
         self._access = access
@@ -61,7 +62,7 @@ class NearFiles:
         self._room = _ALL_FILES
 
     def find(self, names: Iterable[str], module: ModuleText) -> list[Symbol]:
-        """Return the project's definitions of the `names` that `module` uses, in order."""
+        """Return the project's definitions of `names`, which the text of `module` uses."""
         found: list[Symbol] = []
         names = list(dict.fromkeys(names))
         imports = [each for each in module.imports if self._is_own(each)]
@@ -103,9 +104,9 @@ class NearFiles:
         return self._modules[place.path]
 
     def file(self, folder: Path, name: str) -> Path | None:
-        """Find the file of the module `name` in `folder`.
+        """Return the file of the module `name` in `folder`; None if there is none.
 
-        For a package without `__init__.py`, return the path of the missing file.
+        For a package without `__init__.py`, return the path that this file would have.
         """
         package = folder / name / "__init__.py"
         try:
@@ -113,11 +114,11 @@ class NearFiles:
                 if path in self._overlays or path.is_file():
                     return path
             return package if package.parent.is_dir() else None
-        except OSError:  # no permission, or the name is too long
+        except OSError:  # The folder is not readable, or the name is too long.
             return None
 
     def text(self, path: Path) -> str:
-        """Read a file of the project, or the editor's text if the file is open there.
+        """Return the text of a project file. For an open file, this is the editor's text.
 
         Raises:
             OSError: the file is too long, not part of the project, or not Python text.

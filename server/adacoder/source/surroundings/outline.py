@@ -26,7 +26,7 @@ _LONGEST_VALUE = 400
 _LONGEST_FIELD = 80
 """Maximum characters of a statement that sets a field or attribute. In a longer statement, the value is omitted."""
 _MOST_FIELDS = 40
-"""Maximum lines of fields for one class. The first lines usually explain a longer list."""
+"""Maximum lines of fields to show for one class."""
 SUMMARY = 200
 """Maximum characters of a docstring that is shown only for its purpose."""
 PROSE = 800
@@ -36,14 +36,14 @@ LONGEST_CLASS = 4000
 
 
 class _Detail(Enum):
-    """Levels of detail for the methods in a listing, from most to least."""
+    """Levels of detail for a class's methods, most detailed first."""
 
     SUMMARIES = auto()
     SIGNATURES = auto()
     NAMES = auto()
 
 
-@lru_cache(maxsize=64)  # called for every name that a statement binds
+@lru_cache(maxsize=64)  # The result is needed for each name that a statement binds.
 def constant(text: str) -> str:
     """Return a constant's statement, masked and shortened."""
     text = masked(text)
@@ -65,11 +65,11 @@ def listing(
     private: bool = True,
     characters: int = LONGEST_CLASS,
 ) -> str:
-    """Show how to use a class: decorators, header, fields, method signatures, and attributes that methods set.
+    """Show how to use a class: its header, fields, methods and attributes.
 
-    The method `own` and members in `hidden` are left out. If the result is longer than `characters`, docstrings of
-    methods are removed first. If it is still too long, methods that set no attributes are only named. Methods in
-    `mentioned` keep their details.
+    The method `own` and members in `hidden` are left out. If the text is longer than `characters`, the docstrings of
+    methods are removed first. If this is not enough, most methods are only named. Methods in `mentioned` keep their
+    docstrings.
     """
     members = [
         each
@@ -94,7 +94,7 @@ def inherited(owner: Definition, member: Definition) -> str:
 
 
 def _nested(definition: Definition, lines: Sequence[str]) -> str:
-    """Put `lines`, which show `definition`, inside the headers of its enclosing classes."""
+    """Put `lines` inside the classes that enclose `definition`."""
     for parent in reversed(definition.parents):
         lines = [*_header(parent), *_indented(lines)]
     return "\n".join(lines)
@@ -132,9 +132,9 @@ def _fields(owner: Definition) -> list[str]:
 
 
 def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | None]]:
-    """Yield the statements of a class body that declare or set attributes.
+    """Yield the statements in a class body that declare or set attributes.
 
-    Each is paired with the next line, which may be the attribute's docstring.
+    Each statement is paired with the next one, which may be the attribute's docstring.
     """
     body = owner.body_lines
     for line, following in zip_longest(body, body[1:]):
@@ -144,7 +144,7 @@ def field_lines(owner: Definition) -> Iterator[tuple[LogicalLine, LogicalLine | 
 
 
 def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine]]:
-    """Yield the statements of a method that set attributes of its first parameter, with the names of the attributes."""
+    """Yield the statements of a method that set attributes of `self`, each with the names of the attributes."""
     first = _FIRST_PARAMETER.match(member.header.of(member.text))
     if first is None:
         return
@@ -156,7 +156,7 @@ def attribute_lines(member: Definition) -> Iterator[tuple[list[str], LogicalLine
 
 
 def _new_attributes(member: Definition, known: set[str]) -> Iterator[str]:
-    """Yield the statements that set attributes not in `known`, and add the attributes to `known`."""
+    """Yield the statements of a method that set new attributes. The attributes are then added to `known`."""
     for names, line in attribute_lines(member):
         if not known.issuperset(names):
             known.update(names)
@@ -189,10 +189,10 @@ def _header(definition: Definition) -> list[str]:
 
 
 def docstring(literal: str, characters: int, *, examples: bool = False) -> list[str]:
-    """Return the lines to show of the docstring `literal`; empty if it is not a string.
+    """Return the lines to show of a docstring; empty if `literal` is not a string.
 
-    Only the first paragraph is shown unless `characters` exceeds `SUMMARY`. Examples are included only if `examples` is
-    true.
+    Up to `SUMMARY` characters, only the first paragraph is shown. The docstring's examples are shown only if `examples`
+    is true.
     """
     try:
         whole = inspect.cleandoc(read_literal(literal).value)
