@@ -107,7 +107,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Implement `ServedBackend.speed_advice`. There is special advice for a model that is only partly on the GPU."""
+        """Implement `ServedBackend.speed_advice`. A model that is only partly on the GPU gets special advice."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")

@@ -85,7 +85,10 @@ def _rounded(number: float) -> str:
 
 
 def _prompt() -> tuple[Message, Message]:
-    """Create a chat that asks for a long answer. The chat starts with random text, so the server cannot use its cache."""
+    """Create a chat that asks for a long answer.
+
+    The chat starts with random text, so the server cannot use its cache.
+    """
     numbers = ", ".join(str(number) for number in range(1, _COUNTED + 1))
     return (
         Message("system", f"{secrets.token_hex(4)} is the number of this task. You count."),

@@ -54,7 +54,7 @@ def estimate(text: str) -> int:
 
 
 def estimate_chat(messages: Sequence[Message]) -> int:
-    """Return an estimate of the tokens in `messages`, including the chat template. The estimate tends to be too high."""
+    """Return an estimate of the tokens in `messages` and the chat template. The estimate tends to be too high."""
     return sum(estimate(message.content) + _ROLE_TOKENS for message in messages)
 
 
