@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from adacoder.traces import Executed, Trace
 
 _SHOWN = 20
-"""Maximum length of a trace, as a multiple of the maximum length of a value in the trace."""
+"""Maximum length of a trace, divided by the maximum length of a value in the trace."""
 _MOST_BLOCKS = 10
 """Maximum number of blocks to show of a trace. LDB's released code shows the first five and the last five."""
 

@@ -34,7 +34,7 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""Part of the window that the reply gets at least, as a divisor: 4 means a quarter."""
+"""Divisor for the smallest part of the window that a reply gets: 4 means a quarter."""
 _NEARBY_TOKENS = 1024
 """Maximum number of tokens for code that the target does not mention. Such code distracts small models."""
 _QUOTED_CHARACTERS = 1500
@@ -42,7 +42,7 @@ _QUOTED_CHARACTERS = 1500
 _CHANGING_TOKENS = (160, 1024)
 """Minimum and maximum number of tokens to reserve for a plan or an error."""
 _CHANGING = 6
-"""Part of the window to reserve for a plan or an error, as a divisor: 6 means a sixth."""
+"""Divisor for the part of the window to reserve for a plan or an error: 6 means a sixth."""
 
 
 @dataclass(frozen=True, slots=True)

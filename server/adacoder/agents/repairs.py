@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 DEEPEST = 100
 """Maximum number of indentation levels in Python."""
 MOST_TRIED = 300_000
-"""Limit of `truncated`: the total number of characters to parse."""
+"""Maximum number of characters that `truncated` parses in total."""
 _MOST_NAMES = 40
 """Maximum number of undefined names to import. Code with more undefined names has another problem."""
 

@@ -28,7 +28,7 @@ class Limits:
     """Limits of a role's reply."""
 
     one_in: int
-    """Maximum part of the window for a reply, as a divisor: 8 means an eighth."""
+    """Divisor that limits a reply to a part of the window: 8 means an eighth."""
     most: int | None = None
     """Maximum number of tokens; None if only the window limits the reply."""
     before: int | None = None

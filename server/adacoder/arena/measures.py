@@ -178,7 +178,7 @@ def by_program(most: int) -> Measure:
 
 
 def after_programs(row: Row, most: int) -> Row:
-    """Return the row that the request would have after at most `most` programs. All attempts must have a verdict."""
+    """Return the row as if the request had ended after `most` programs. All attempts must have a verdict."""
     attempts = _first_programs(row.attempts, most)
     if len(attempts) == len(row.attempts):
         return row

@@ -90,7 +90,7 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Return how many tasks only planning frameworks solve, only other frameworks solve, both solve, or neither solves.
+    """Return how many tasks only planning frameworks, only other frameworks, both, or neither of them solve.
 
     The counts are means over the other frameworks and the samples.
     """

@@ -134,7 +134,7 @@ class _Sorted:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
         """Rows by their values of the members in `_INDEXED`."""
         self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        """Keys of the groups that have a value, for each member and value."""
+        """Keys in `_groups`, by a member or setting and its value."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
             key = tuple(map(row.value, _INDEXED))

@@ -144,7 +144,7 @@ async def described(host: str | None) -> Listing[Described]:
                     async with asyncio.timeout_at(due):
                         return await server.facts(name)
                 except (ModelError, TimeoutError):
-                    return None  # other models can still be described
+                    return None  # describe the other models anyway
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
         listing = Listing(

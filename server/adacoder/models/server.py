@@ -31,8 +31,8 @@ class Deadlines:
     """Timeout for the first token. It includes the time to load the model, to serve other requests and to read the
     prompt."""
     loaded: float = 1.5
-    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. When it ends,
-    AdaCoder looks for the cause of the delay."""
+    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. After this
+    time, AdaCoder looks for the cause of the delay."""
     next: float = 60.0
     """Timeout for each further token, and for answers that need no model."""
     whole: float | None = None
@@ -124,7 +124,7 @@ class Chat:
     context_tokens: int
     """Window to load the model with. A server may reload the model if this value changes between requests."""
     bound: Bound
-    """Limit that decides the size of this window."""
+    """Limit that decides the size of the window."""
     temperature: float
     top_p: float | None
     """Nucleus sampling threshold; None for the server's default."""
