@@ -149,8 +149,7 @@ class OllamaBackend(ServedBackend):
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
     """Return the finding about a model's load state.
 
-    `window` is the window that requests use. `loads` tells when a model that is not loaded will be
-    loaded.
+    `window` is the window that requests use. `loads` tells when a model that is not loaded will be loaded.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)
