@@ -1,1 +1,1 @@
-"""Agents, and the request that strategies use. Most agents ask a model. The others follow fixed rules."""
+"""Agents, which ask a model or follow fixed rules, and `Request`, their interface to strategies."""

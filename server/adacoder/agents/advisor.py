@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def said(reply: Reply, target: Target) -> str:
-    """Return the model's answer without its thoughts."""
+    """Return a reply's text without the model's thoughts."""
     return answer(reply.text).strip()
 
 
 def advisor(agent: str, action: str, doing: str, prompt: str, *, most: int = 512) -> Role[str]:
-    """Create a role that answers in text, in at most `most` tokens. Without an answer, the result is an empty text."""
+    """Create a role that answers in text, in at most `most` tokens. The text is empty if the model gives no answer."""
     return Role(agent, action, doing, prompt, said, Limits(one_in=8, most=most), otherwise="")
 
 
 def coder(agent: str, doing: str, prompt: str, *, thinks: bool = False) -> Role[Candidate]:
     """Create a role that writes the function.
 
-    Set `thinks` if the prompt asks for prose before the code. The reply then does not end at the first code fence.
+    Set `thinks` if the prompt asks for prose before the code. The first code fence does not end such a reply.
     """
     limits = WRITER.limits
     if thinks:
@@ -46,7 +46,7 @@ async def by_plan(
 ) -> Candidate:
     """Ask `role` to write the function by `plan`.
 
-    Without a plan, ask for a repair of the attempt in `about`. Without both, ask for a first version.
+    If `plan` is empty, ask for a repair of the attempt in `about`. If both are empty, ask for a first version.
     """
     if plan:
         return await request.ask(role, about, plan=plan)

@@ -1,7 +1,6 @@
 """Trace the failing example of an attempt, and compute SEMAG's similarity and complexity (equations 10 and 11).
 
-The sandbox records the trace, so the model need not add prints. Hostile code could forge a trace, but a trace is only
-shown to the model.
+Hostile code could forge a trace. This is harmless, because a trace is only shown to the model.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def failing(attempt: Attempt) -> Example | None:
-    """Return the example that an attempt failed.
+    """Return the example that an attempt failed, or None.
 
-    Return None if it failed no example, or if its code cannot be imported.
+    A candidate that cannot be imported has failed no example.
     """
     failure = attempt.verdict.failure
     return failure.example if failure is not None and attempt.verdict.imports else None
 
 
 async def observed(request: Request, attempt: Attempt, example: Example | None = None) -> Trace:
-    """Trace `example`, or by default the example that the attempt failed. The trace is empty if nothing ran.
+    """Trace `example`, or by default the example that the attempt failed. If no code ran, the trace is empty.
 
     Raises:
         SandboxError: nothing can run.
@@ -53,7 +52,7 @@ def shown(trace: Trace, *, in_blocks: bool = False) -> Field:
 async def likeness(one: Trace, other: Trace) -> float:
     """Return the similarity of two traces, from 0 to 1 (SEMAG, eq. 10).
 
-    The similarity is 1 - d / n. Here, d is their edit distance and n is the length of the longer trace.
+    The similarity is 1 - d / n, where d is the edit distance of the traces and n is the length of the longer trace.
     """
     return await aside(_likeness, one, other)
 

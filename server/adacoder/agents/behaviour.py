@@ -20,11 +20,11 @@ from adacoder.source.inputs import Input, smaller, varied, written
 INPUTS = 60
 """Maximum number of inputs to compare, including the examples."""
 _MADE = 120
-"""Maximum number of inputs to generate, including the examples. The inputs to compare are selected from these."""
+"""Maximum number of inputs to generate, including the examples. At most `INPUTS` of them are compared."""
 _ROUNDS = 8
 """Maximum number of rounds in which an input is made smaller."""
 _AGAIN = 3
-"""Number of extra runs that check whether a difference is stable."""
+"""Number of extra runs that check whether the outputs of an input change from run to run."""
 _TRIED = 12
 """Maximum number of smaller inputs to try in each round."""
 _ADDRESS = re.compile(r"(<[^<>]*) at 0x[0-9A-Fa-f]+(?=>)")
@@ -36,7 +36,7 @@ NOT_RUN = "were not run, because too many others did not return"
 
 
 class Observe(Protocol):
-    """Function that runs inputs on one version, such as `CodeEvaluator.observe`."""
+    """Function that runs inputs on one version of a function, such as `CodeEvaluator.observe`."""
 
     async def __call__(self, inputs: Sequence[Input], *, by_line: bool = False) -> Sequence[Seen | None]:
         """Return the outputs of each input. With `by_line`, also return the lines that the input reaches."""
@@ -48,13 +48,13 @@ Apart: TypeAlias = tuple[Input, Seen, Seen]
 
 
 class NoInputs(AdaCoderError):
-    """There is no input to compare, or no earlier version to compare with."""
+    """There is no input to compare, or no earlier version of the function."""
 
 
 async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 0) -> BehaviourDiff:
-    """Compare two versions of `target`. The functions `here` and `there` run inputs on the two versions.
+    """Compare two versions of the function `target`. `here` and `there` run inputs on one version each.
 
-    Inputs with outputs that change from run to run are left out, because they depend on time or chance.
+    An input is left out if its outputs change from run to run, because such outputs depend on time or chance.
 
     Raises:
         NoInputs: there are no inputs.
@@ -102,8 +102,8 @@ async def compare(target: Target, here: Observe, there: Observe, *, seed: int = 
 def _chosen(ours: Sequence[Seen | None], own: int) -> tuple[list[tuple[int, Seen | None]], frozenset[int]]:
     """Select at most `INPUTS` inputs. The examples come first, then inputs that reach new lines.
 
-    The first `own` entries of `ours` are the examples. Return numbers and outputs of the selected inputs, and the lines
-    that the examples reach.
+    The first `own` entries of `ours` are the examples. Return each selected input's index with its outputs, and the
+    lines that the examples reach.
     """
     examples = frozenset[int]().union(*(seen.lines for seen in ours[:own] if seen is not None))
     reached, first, others = set(examples), list(range(own)), list[int]()
@@ -133,7 +133,7 @@ async def _steady(apart: list[Apart], here: Observe, there: Observe) -> list[Apa
 
 
 async def _minimised(found: Apart, module: Module, here: Observe, there: Observe) -> Apart:
-    """Return a smaller input for which the versions still differ. If there is none, return `found`."""
+    """Return a smaller input for which the two versions differ, or `found` if there is none."""
     for _ in range(_ROUNDS):
         inputs = smaller(found[0], module)[:_TRIED]
         ours, theirs = await asyncio.gather(here(inputs), there(inputs))
@@ -158,11 +158,7 @@ def _agree(one: Seen, other: Seen) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    """Return whether two outputs are equal.
-
-    Addresses, the order of sets, and the last digits of floats are ignored. Values are compared line by line, or as one
-    value that spans all lines.
-    """
+    """Return whether two outputs are equal, apart from addresses, the order of sets, and the last digits of floats."""
     lines, others = one.split("\n"), other.split("\n")
     are_same_lines = len(lines) == len(others) and all(map(_is_same_line, lines, others))
     return are_same_lines or bool(close_values(one, other))

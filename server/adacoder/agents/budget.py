@@ -20,23 +20,20 @@ class Budget:
 
     rounds: int
     calls: int
-    """Maximum number of model calls. If a server cuts a reply off, the repeated call does not count."""
+    """Maximum number of model calls. If a call is repeated because its reply was cut off, both calls count as one."""
     programs: int | None = None
     """Maximum number of candidates to evaluate; None for no limit."""
 
     def of_start(self, max_iterations: int | None) -> Budget:
-        """Return the budget of a request that already has a candidate.
-
-        If `max_iterations` is 0, it allows no model calls.
-        """
+        """Return the budget of a request that starts with a candidate. If `max_iterations` is 0, no model is called."""
         return replace(self, calls=0) if max_iterations == 0 else self
 
 
 class BudgetSpent(Exception):
-    """A limit was reached. The request ends with its best attempt."""
+    """The request has reached one of its limits. It ends with the best attempt."""
 
     def __init__(self, limit: Text | None = None) -> None:
-        """`limit` describes the limit that the user has set. It is None if the strategy's own limit was reached."""
+        """`limit` describes the user's limit that was reached. None stands for a limit of the strategy."""
         super().__init__(limit)
         self.limit = limit
 
@@ -56,14 +53,14 @@ class Ceiling:
         return cls(settings.budget_calls, settings.budget_tokens, settings.budget_seconds, settings.budget_programs)
 
     def most_calls(self, calls: int, journal: Journal) -> int:
-        """Return `calls`, reduced to the number of model calls that the user's limit still allows."""
+        """Return the smaller of `calls` and the number of model calls that the user's limit still allows."""
         return calls if self.calls is None else min(calls, max(self.calls - _calls(journal), 0))
 
     def reached(self, journal: Journal, *, by_program: bool = False) -> Text | None:
         """Describe a limit that the request has reached, or return None.
 
-        With `by_program`, check the limit of evaluated programs. Otherwise, check the limits of calls, tokens and
-        seconds.
+        With `by_program`, only the limit of evaluated programs is checked. Otherwise, the limits of calls, tokens and
+        seconds are checked.
         """
         steps = journal.steps
         tokens = sum((step.tokens for step in steps), Tokens())

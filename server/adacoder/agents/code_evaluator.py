@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _AGENT, _RUNNING = "code_evaluator", "running the examples"
 _AT_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.DENIED})
-"""Failures while the module is imported. Code outside the candidate can cause them."""
+"""Failures that can occur while the module is imported, even if the candidate is right."""
 _IS_INSTALLED = """
 def is_installed(name):
     from importlib import util
@@ -71,20 +71,20 @@ def is_installed(name):
 
 print(is_installed({name!r}))
 """
-"""Code that prints whether a module or a distribution is installed. It decides as pytest-doctestplus does.
+"""Code that prints whether a module or a distribution is installed, by the rules of pytest-doctestplus.
 
-The project's own `packaging` compares versions. Pytest depends on it, so it is usually there."""
+It uses the project's own `packaging`, which is usually installed because pytest depends on it."""
 _ASKING = "adacoder_asks"
 """Name of the empty module in which `_IS_INSTALLED` runs."""
 _MOST_CUT = 4
-"""Maximum number of processes for the inputs of one version. A new process is needed after an input that never ends."""
+"""Maximum number of processes in `observe`. Each input that never ends costs one process."""
 _AS_WRITTEN = "The module's code reads docstrings, so it ran unchanged: the function could read the expected output."
 _SHOWN = "The module's code shows the output of an example outside docstrings: the function could read it."
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of a model's tests. It can rank or reject a candidate, but never verify one."""
+    """The result of a model's tests. Such tests can rank or reject a candidate, but never verify a candidate."""
 
     results: tuple[ExampleResult, ...]
     failure: Failure | None
@@ -98,10 +98,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Outputs of one input."""
+    """Outputs of one input of the function."""
 
     outputs: tuple[str, ...]
-    """Output of each statement. The last one may be `RAISES` with an exception's class, or `ENDLESS`."""
+    """Output of each statement. The last output may be `ENDLESS`, or `RAISES` with an exception's class."""
     entered: bool = True
     """True if the input was observed to run the function."""
     lines: frozenset[int] = field(default=frozenset(), compare=False)
@@ -111,7 +111,7 @@ class Seen:
     def raised(self) -> bool:
         """True if the last statement raised an exception.
 
-        Printed text cannot fake this, because it ends with a newline.
+        Printed text cannot fake an exception, because printed text ends with a newline.
         """
         return self.outputs[-1].startswith(RAISES) and not self.outputs[-1].endswith("\n")
 
@@ -133,11 +133,11 @@ class CodeEvaluator:
         document: Path | None = None,
         note: str = "",
     ) -> None:
-        """`covers` requests coverage for candidates that pass.
+        """`covers` turns on coverage for candidates that pass.
 
-        `tests` are the project's own tests; None if they should not run. `options` are doctest option flags for all
-        examples. `setup` are statements that run before the examples. For `document`, see `Program.document`. `note` is
-        added to verdicts on unchanged code.
+        `tests` are the project's own tests; None if they should not run. `options` are doctest option flags, and
+        `setup` are statements that run before the examples. For `document`, see `Program.document`. `note` is added to
+        verdicts on unchanged code.
         """
         self._host = host
         self._journal = journal
@@ -168,7 +168,7 @@ class CodeEvaluator:
             await self._tests.close()
 
     async def described_by(self, target: Target) -> Sequence[str]:
-        """Return the source code of failing tests that describe a target without examples.
+        """Return the source code of the project's failing tests, which describe a target that has no examples.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -176,10 +176,10 @@ class CodeEvaluator:
         return () if self._tests is None or target.has_wants else await self._tests.sources(target)
 
     async def with_class_examples(self, target: Target) -> Target:
-        """Add examples from the class's docstring that run the target.
+        """Add the class docstring's examples that run the target.
 
-        The examples run in the current module, to observe which ones call the target. If one does not finish there, all
-        of them run again with a body that only raises an exception.
+        The examples run in the unchanged module first. If some do not finish, all run again with a body that only
+        raises an exception.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -202,7 +202,7 @@ class CodeEvaluator:
         return replace(target, examples=(*target.examples, *found))
 
     async def evaluate(self, target: Target, candidate: Candidate) -> Verdict:
-        """Run the docstring's examples on `candidate`.
+        """Run the docstring's examples on `candidate`, or return the cached verdict.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -251,10 +251,10 @@ class CodeEvaluator:
     ) -> Sequence[Seen | None]:
         """Run `inputs` in order in one process, on the module's current text or on `candidate`.
 
-        With `by_line`, results include the lines that each input reaches. This is slower before Python 3.12.
+        With `by_line`, the results include the lines that each input reaches. Before Python 3.12, this is slower.
 
-        If an input never ends, a new process runs the inputs after it. After `_MOST_CUT` processes, the remaining
-        results are None.
+        An input that never ends needs a new process for the inputs after it. Inputs that are left after `_MOST_CUT`
+        processes have the result None.
 
         Raises:
             AdaCoderError: the module cannot be imported, or does not define the function.
@@ -282,7 +282,8 @@ class CodeEvaluator:
             for number in dict.fromkeys(number for number, _ in places):
                 of_input = [each for each, (its, _) in zip(verdict.results, places, strict=False) if its == number]
                 if len(of_input) < len(inputs[number].statements):
-                    # The time ran out during this input. Only an input that had the whole time counts as endless.
+                    # The time ran out during this input. It counts as endless only if no earlier input used part of the
+                    # time.
                     if number == begin:
                         found[number] = Seen((*_seen(of_input), ENDLESS))
                     begin = max(number, begin + 1)
@@ -294,10 +295,10 @@ class CodeEvaluator:
         return found
 
     async def evaluate_as_it_stands(self, documented: Documented, *, once: bool = False) -> Verdict:
-        """Run the examples of one docstring on the module's current text.
+        """Run the examples of one docstring on the module's current text, as doctest does.
 
-        As in doctest, all examples count, even if they do not call the function, and an example without expected output
-        must print nothing. Hard-coded answers fail. For `once`, see `Checks.check`.
+        All examples count, even if they do not call the function. An example without expected output must print
+        nothing. For `once`, see `Checks.check`.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -313,7 +314,7 @@ class CodeEvaluator:
             return verdict
 
     async def without_missing_packages(self, target: Target) -> Target:
-        """Skip examples that need a package that is not installed. Return the changed target.
+        """Return the target with a skip mark on each example that needs a package that is not installed.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -344,7 +345,8 @@ class CodeEvaluator:
     async def _judge(self, target: Target, candidate: Candidate) -> tuple[Verdict, Splice | None, str | None]:
         """Run the examples on a candidate.
 
-        Return the verdict, the edits that placed the candidate, and the text that ran.
+        Return the verdict, the edits that inserted the candidate, and the module's text without expected outputs. If
+        the complete text ran, the last value is None.
         """
         if not candidate.function:
             message = " ".join(candidate.notes) or f"The reply holds no function '{target.name}'."
@@ -384,8 +386,8 @@ class CodeEvaluator:
         run = self._host.check if once else self._host.evaluate
         verdict = await run(what, target.examples, timeout=self._timeout)
         if verdict.imports and not verdict.defines:
-            # The name does not exist after the import, for example because the module deletes it. Doctest would not
-            # find it either.
+            # The function does not exist after the import, for example because the module deletes it. Doctest would not
+            # find the function either.
             not_run = tuple(ExampleResult(example, matched=False, counts=False) for example in target.examples)
             return replace(verdict, failure=None, results=not_run)
         failure = _failed_import(verdict)
@@ -400,7 +402,7 @@ class CodeEvaluator:
     ) -> Verdict:
         """Fail a candidate that passes with hard-coded answers.
 
-        To confirm this, run the candidate again, and observe which lines the examples reach.
+        A suspicious candidate runs again, to observe which lines the examples reach.
         """
         if not (verdict.passed and target.is_function and verdict.is_proved):
             return verdict
@@ -417,10 +419,9 @@ class CodeEvaluator:
     async def _covered(
         self, verdict: Verdict, target: Target, placed: Splice, text: str | None, *, once: bool = False
     ) -> Verdict:
-        """Add coverage by the examples and by the project's tests that passed.
+        """Add the coverage by the examples and by the project's tests that passed.
 
-        If they cannot run together, only the examples are measured. If they fail when lines are observed, there is no
-        coverage.
+        If the examples and the tests cannot run together, only the examples count.
         """
         if not (self._covers and verdict.passed and target.is_function and verdict.is_proved):
             return verdict
@@ -438,7 +439,7 @@ class CodeEvaluator:
     ) -> Verdict:
         """Run the examples and `tests` again, and observe the lines that they reach.
 
-        Return an empty verdict on an error.
+        Return an empty verdict if nothing can run.
         """
         what = replace(self._program(target, placed, None if tests else text), by_line=True, tests=tests)
         run, seconds = self._host.check if once else self._host.evaluate, self._timeout
@@ -468,8 +469,8 @@ class CodeEvaluator:
     def _program(self, target: Target, placed: Splice, text: str | None, suspects: tuple[str, ...] = ()) -> Program:
         """Create the program that the sandbox runs.
 
-        `text` is the module's text without the expected outputs, so that candidates cannot read them. If `text` is
-        None, the module runs with them.
+        `text` is the module's text without the expected outputs, so that candidates cannot read the outputs. If `text`
+        is None, the complete text runs.
         """
         lines = Lines(placed.text)
         run = placed.text if text is None else apply_edits(text, placed.edits)
@@ -480,7 +481,7 @@ class CodeEvaluator:
             first_line=lines.line_at(placed.function.start) + 1,
             last_line=lines.line_at(placed.function.end) + 1,
             suspects=suspects,
-            # The module's own file is replaced as well, because an example may import it under a second name.
+            # An example may import the module's own file under a second name, so replace the file as well.
             overlays={**self._overlays, target.module.path: run},
             is_withheld=text is not None,
             options=self._options,
@@ -510,7 +511,7 @@ def _as_it_stands(target: Target) -> Splice:
 
 
 def _failed_import(verdict: Verdict) -> Failure | None:
-    """Return the failure if the module cannot be imported and the target is not the cause, else None."""
+    """Return the failure of an import that the target did not cause, or None."""
     failure = verdict.failure
     if failure is None or failure.kind not in _AT_IMPORT or verdict.imports or failure.line is not None:
         return None
@@ -518,9 +519,9 @@ def _failed_import(verdict: Verdict) -> Failure | None:
 
 
 def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Verdict:
-    """Report that the module cannot be imported.
+    """Report that the module cannot be imported, with `whatever` as an explanation.
 
-    `whatever` is appended to the message. If the sandbox denied something, the original message is kept.
+    If isolation denied something, the original message is kept.
     """
     message = failure.message
     if failure.kind is not FailureKind.DENIED:
@@ -531,7 +532,7 @@ def _broken_module(verdict: Verdict, failure: Failure, whatever: str = "") -> Ve
 def _failing_on_unshown_output(verdict: Verdict) -> Verdict:
     """Fail a verdict if an example without expected output printed something.
 
-    An example with a directive that cannot be followed also fails.
+    An example with a wrong directive also fails.
     """
     unshown = next((each for each in verdict.results if not (each.matched or each.skipped or each.example.want)), None)
     if verdict.failure is not None or unshown is None:

@@ -1,4 +1,4 @@
-"""Model calls of one request. All prompts begin with the same text, so that a server can cache it."""
+"""Model calls of one request. All prompts begin with the same text, which a server can cache."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _AGAIN = "The server ended the reply before the function was whole: it is asked 
 _STRIDE = 256
 """Minimum number of new characters in a reply before it is checked for repetition again."""
 _SHORT = 4000
-"""Maximum length of a reply that is checked in the event loop. A longer reply is checked in a thread, each time that it
-has grown by 1/`_GROWTH`, so that the total cost stays low."""
+"""Maximum length of a reply that is checked in the event loop. Longer replies are checked in a thread."""
 _GROWTH = 16
 _LONGEST = 1_000_000
 
 
 class _Looks:
-    """Checks in the background whether a growing reply is complete."""
+    """Checks in a thread whether a growing reply is complete."""
 
     def __init__(self, enough: Enough) -> None:
         self._enough = enough
@@ -58,7 +57,7 @@ class _Looks:
 
 
 class Conversation:
-    """Sends the prompts of one request to the model. The text that all prompts share is created at the first call."""
+    """Sends the prompts of one request to the model."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class Conversation:
         self._briefing: Briefing | None = None
         self._said: set[str] = set()
         self._never_stops = False
-        """True if stop sequences are no longer sent, because one may have cut off a reply."""
+        """True if stop sequences are no longer sent, because a stop sequence may have cut off a reply."""
 
     async def ask(self, role: Role[T], fields: Mapping[str, Field] = NO_FIELDS, sampling: Sampling | None = None) -> T:
         """Ask the model as `role` and read its reply. The values in `fields` are inserted into the prompt.
@@ -120,8 +119,7 @@ class Conversation:
     ) -> tuple[Reply, Asked]:
         """Get the model's reply, and record it in `step`.
 
-        The reply is ended early if it repeats itself or becomes very long without the function. It then counts as cut
-        off.
+        A reply that repeats itself, or becomes very long without the function, is ended early and counts as cut off.
         """
         looked = 0
         is_endless = False

@@ -1,6 +1,6 @@
 """Fix superficial errors of a failed candidate by rules, without a model (paper, section IV-D and Algorithm 3).
 
-The rules are in `repairs.py`. They do not run the candidate. The Code Evaluator runs the final result.
+The rules are in `repairs.py`. They do not run the candidate.
 """
 
 from __future__ import annotations

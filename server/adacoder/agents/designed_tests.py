@@ -1,7 +1,7 @@
 """Read a model's tests from its reply.
 
-Tests can be asserts, doctests, table rows, or calls with results in prose. They may misread the docstring, so they can
-only rank or reject a candidate.
+Tests can be asserts, doctests, table rows, or calls with results in prose. A model may misread the docstring, so its
+tests can only rank or reject a candidate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adacoder.source.literal import Literal
 MOST_TESTS = 20
 """Maximum number of tests to keep from one reply."""
 LONGEST_TEST = 1_000
-"""Maximum length of a test with its output, in characters. Tests must fit into later prompts."""
+"""Maximum length of a test and its expected output, in characters. Tests must fit into later prompts."""
 _MOST_COLUMNS = 8
 """Maximum number of columns to read from a table."""
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)|\Z)", re.DOTALL | re.MULTILINE)
@@ -117,7 +117,7 @@ def _rows(text: str, target: Target) -> Iterator[Example]:
 
 
 def _row(before: list[str], want: str, target: Target, calls: Calls | None) -> Example | None:
-    """Return the test in a table row, or None. `before` has the cells of the call, or of its arguments."""
+    """Return the test in a table row, or None. `before` has the cells of the call, or the cells of the arguments."""
     is_call = f"{target.name}(" in before[0] and len(before) == 1
     call = before[0] if is_call else f"{target.qualname}({', '.join(before)})"
     tree = parsed(f"assert {call} == ({want})")

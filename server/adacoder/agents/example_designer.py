@@ -1,7 +1,6 @@
-"""Suggest examples for a docstring that has none or too few.
+"""Suggest examples for a docstring that has none or too few. AgentCoder calls this agent the Test Designer.
 
-AgentCoder calls this agent the Test Designer. A model can misread the docstring, so the user reviews the examples
-before they are inserted.
+A model can misread the docstring, so the user reviews the suggested examples.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ DESIGNER = Role(
 
 
 def usable(examples: tuple[Example, ...], target: Target) -> tuple[Example, ...]:
-    """Return the examples that have an output, are not in the docstring yet, and can be written into one."""
+    """Return the examples that have an output, are not in the docstring yet, and can be written into a docstring."""
     known = {example.source for example in target.examples}
     return tuple(example for example in examples if example.has_want and example.source not in known and _fits(example))
 
 
 def _fits(example: Example) -> bool:
-    """Return whether the example can stand in any docstring, even in a raw string, which has no escapes."""
+    """Return whether any docstring can contain the example, even a raw string without escapes."""
     text = example.source + example.want
     return '"""' not in text and "'''" not in text and not text.rstrip().endswith("\\")

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from adacoder.traces import Executed, Trace
 
 _SHOWN = 20
-"""Maximum length of a trace, as a multiple of the maximum length of one value."""
+"""Maximum length of a trace, divided by the maximum length of a value in the trace."""
 _MOST_BLOCKS = 10
-"""Maximum number of blocks in a described trace: the first five and the last five (LDB's released code)."""
+"""Maximum number of blocks to show of a trace. LDB's released code shows the first five and the last five."""
 
 
 def described(verdict: Verdict) -> Field:
@@ -38,10 +38,9 @@ def reported(failure: Failure | None) -> Field | None:
 
 
 def describe(failure: Failure, most: int) -> str:
-    """Describe a failure: the example, its expected output, and its actual output.
+    """Describe a failure: the example, its expected output, and its actual output, without secrets.
 
-    Each part is cut to `most` characters, and secrets are removed. The example comes first, because a server can cache
-    a beginning that stays the same.
+    Each part is cut to `most` characters. The example comes first, because a server can cache a repeated beginning.
     """
     example, test = failure.example, failure.test
     if test is not None:
@@ -63,7 +62,7 @@ def describe(failure: Failure, most: int) -> str:
 
 
 def traced(trace: Trace, most: int) -> str:
-    """Describe a trace: each executed line, after a comment with the values that changed.
+    """Describe a trace: each executed line, and a comment before the line with the values that changed.
 
     Each value is cut to `most` characters, and secrets are removed.
     """
@@ -75,7 +74,7 @@ def traced(trace: Trace, most: int) -> str:
 
 
 def traced_in_blocks(trace: Trace, most: int) -> str:
-    """Describe a trace block by block. If there are many blocks, only the first and the last ones are shown."""
+    """Describe a trace block by block. If there are many blocks, the middle blocks are left out."""
     code = {line.number: without_secrets(line.text) for line in trace.code}
     blocks = [*_blocks(trace.first, code), *_blocks(trace.last, code)]
     half = _MOST_BLOCKS // 2
@@ -89,7 +88,7 @@ def traced_in_blocks(trace: Trace, most: int) -> str:
 
 
 def _blocks(entries: Iterable[Executed], code: Mapping[int, str]) -> Iterator[list[Executed]]:
-    """Split executed lines into blocks. A block ends at a branch, at a jump back, or at another call."""
+    """Split executed lines into blocks. A block ends at a branch, at a jump back, or when another call runs."""
     block: list[Executed] = []
     for entry in entries:
         ends = bool(entry.gave or entry.raised)  # the end of a call, recorded at the line of the previous entry
@@ -119,7 +118,7 @@ def _executed(entry: Executed, code: Mapping[int, str], most: int) -> Iterator[s
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut the middle out of a text that is longer than `most` characters, and say how much was cut."""
+    """Remove the middle of a text that is longer than `most` characters, and say how much was removed."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -127,7 +126,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def fitted(render: Callable[[int], str], most: int, room: int, window: Window) -> str:
-    """Return `render(number)`, with the greatest number up to `most` that keeps the text within `room` tokens.
+    """Return `render(number)`, where `number` is the largest number up to `most` whose text fits into `room` tokens.
 
     If no number fits, return `render(0)`.
     """

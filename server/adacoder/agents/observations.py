@@ -1,6 +1,6 @@
 """Store the results of a workspace's tests on disk, so that the next start can reuse them.
 
-Each test file has one file, which only this user can write. A malformed file is ignored, and the tests run again.
+Each test file has its own file of results, which only this user can write. A malformed file is ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Observed:
     trouble: str = ""
     """The reason why tests did not run; empty if all ran."""
     state: Mapping[Path, str | None] | None = None
-    """Digest of each file that the tests read; None for a missing file."""
+    """Digest of each file that the tests read. A missing file has None."""
 
 
 class Observations:
@@ -43,13 +43,16 @@ class Observations:
         self._folder = cache_folder("tests", key)
 
     def load(self, path: Path, root: Path) -> Observed | None:
-        """Return the stored results of a test file, or None. Its tests import modules from `root`."""
+        """Return the stored results of a test file, or None.
+
+        `root` is the folder from which its tests import modules.
+        """
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return _observed(read_json(self._folder.read(_name(path, root), _MOST_BYTES).decode()))
         return None
 
     def save(self, path: Path, root: Path, observed: Observed) -> None:
-        """Store the results of a test file. An error is ignored: the tests then run again."""
+        """Store the results of a test file. If this fails, the tests run again at the next start."""
         data = json.dumps(_json(observed)).encode()
         if len(data) > _MOST_BYTES:
             return

@@ -1,6 +1,6 @@
 """The repair rules of the AdaCoder paper as printed (Algorithm 3), for comparison with `repairs.py`.
 
-These rules rewrite the whole text for any error. Only the strategy `adacoder:paper-rules` uses them.
+Only the strategy `adacoder:paper-rules` uses these rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def debugged(code: str, error: str | None, import_for: Callable[[str], str | Non
     """Apply the three steps of Algorithm 3 to `code`.
 
     `error` is written as `Type: message`. `import_for` returns the import statement for a name. Line 4 of the algorithm
-    is left out: it clears the error, so the third step could never run.
+    is left out, because the third step needs the error that line 4 clears.
     """
     return _missing_import(_truncated(_filtered(code)), error, import_for)
 
@@ -51,7 +51,7 @@ def _tabs(line: str) -> int:
 
 
 def _truncated(code: str) -> str:
-    """Step 2: remove lines from the end until the code compiles, as long as it has more than one function."""
+    """Step 2: while the code has several functions and does not compile, remove its last line."""
     room = MOST_TRIED
     while room > 0 and parsed(code) is None and len(_FUNCTION.findall(code)) > 1:
         room -= len(code)

@@ -1,10 +1,7 @@
 """Rank and reject candidates by tests that a model has written.
 
 A model can write wrong tests, so they never verify a candidate. Tests that contradict the docstring's examples are
-dropped.
-
-A test affects a candidate that passed the examples only if the model wrote the same test twice. Candidates of one
-request are revisions of each other, so a test that all of them fail can still be right.
+dropped. A candidate that passed the examples is rejected only by a test that the model wrote twice.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from adacoder.pytext import parsed
 _AGREEING = 2
 """Number of times that a model must write a test before the test can rank candidates."""
 _ANOTHER = Sampling(temperature=0.8)
-"""Sampling for the second set of tests, which should differ from the first set."""
+"""Sampling for the second set of tests. It makes the second set differ from the first."""
 
 Design = Callable[[Attempt, Sampling | None], Awaitable[Sequence[Example]]]
 """Function that asks a model for tests."""
@@ -38,14 +35,13 @@ class Probes:
         self._first = first
         self._shown = {_call(each.source): _result(each.want) for each in request.target.examples if each.has_want}
         self._votes: dict[str, dict[Example, int]] = {}
-        """For each call, the expected results, and the number of test sets that contain each of them."""
+        """Expected results of each call, with the number of test sets that contain each result."""
         self._seen: list[Attempt] = []
 
     async def failure(self, attempt: Attempt) -> Failure | None:
-        """Run the model's tests on an attempt, and return the failure that the model should fix, if any.
+        """Run the model's tests on an attempt, and return the failure that the model should fix, or None.
 
-        If a test fails, the model is asked for a second set of tests. No test runs if an example proves the attempt,
-        because examples outrank a model's tests.
+        If a test fails, the model writes a second set of tests. If an example proves the attempt, no test runs.
 
         Raises:
             BudgetSpent, ModelError, SandboxError: as `Request.ask` and `Request.evaluate`.
@@ -66,7 +62,7 @@ class Probes:
     async def _run(self, attempt: Attempt, tests: Sequence[Example]) -> Feedback:
         """Add a set of tests, and run the trusted tests of all sets on `attempt`.
 
-        New tests also run on earlier attempts, to rank them.
+        Earlier attempts also run new tests, so that all attempts can be ranked.
         """
         self._count(tests)
         earlier = [each for each in self._seen if each != attempt]
@@ -79,7 +75,7 @@ class Probes:
     async def _ranked(self, attempt: Attempt) -> Feedback:
         """Run the trusted tests on an attempt.
 
-        Rank it by the passed tests that at least `_AGREEING` test sets contain.
+        The attempt's rank is the number of passed tests that at least `_AGREEING` test sets contain.
         """
         believed = self._believed()
         if not believed:
@@ -92,8 +88,8 @@ class Probes:
     def _believed(self) -> dict[Example, int]:
         """Return the trusted tests, each with the number of test sets that contain it, highest number first.
 
-        If the sets expect different results of a call, the most frequent result is used. In a tie, the call is not
-        tested.
+        If test sets contradict each other about a call, the most frequent result is trusted. In a tie, no result is
+        trusted.
         """
         found = {}
         for votes in self._votes.values():
@@ -120,7 +116,7 @@ class Probes:
 
 
 def _call(source: str) -> str:
-    """Return a key for a call that does not depend on its formatting."""
+    """Return a key for a call. Differently formatted calls have the same key."""
     tree = parsed(source)
     with suppress(RecursionError):
         return source if tree is None else ast.dump(tree)
@@ -128,7 +124,7 @@ def _call(source: str) -> str:
 
 
 def _result(want: str) -> object:
-    """Return a key for a result that does not depend on its formatting."""
+    """Return a key for a result. Differently formatted results have the same key."""
     match parsed(want.strip()):
         case ast.Module(body=[ast.Expr(value)]):
             with suppress(ValueError, TypeError, MemoryError, RecursionError):

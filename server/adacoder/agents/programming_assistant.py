@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 _BEFORE = 5000
-"""Maximum length of the text before the function, in characters. Only 23 of 7,037 recorded replies were longer, and all
-of these were wrong."""
+"""Maximum length of the text before the function, in characters. Of 7,037 recorded replies, 23 were longer, and all of
+these 23 were wrong."""
 
 
 def _candidate(reply: Reply, target: Target) -> Candidate:
@@ -33,7 +33,7 @@ def _has_function(candidate: Candidate) -> bool:
 def _was_stopped_short(text: str, target: Target) -> bool:
     """Return whether a stop sequence ended a reply too early.
 
-    Names that a repair rule can import need no definition.
+    A missing import does not count, because a rule can add it.
     """
     return was_stopped_short(text, target, is_in_the_table)
 
@@ -46,8 +46,7 @@ WRITER = Role(
     system="system_write",
     read=_candidate,
     has_found=_has_function,
-    # Models often explain their code or repeat the module. Stop sequences let the server end such replies, so that it
-    # reports token counts.
+    # Models often explain their code or repeat the module. Stop sequences let the server end such replies.
     limits=Limits(one_in=2, before=_BEFORE, stop=(FENCE, "\nif __name__ ==", "\nassert ")),
     enough=completion,
     was_stopped_short=_was_stopped_short,

@@ -3,8 +3,7 @@
 Each test file runs once on the unchanged project, to observe which functions each test calls. The result is reused
 until a file that the tests read changes.
 
-A failing test rejects the candidate, with three exceptions. The sandbox denied something that the test needs, the test
-fails with the same error if the function only raises an exception, or the test passes when it runs again.
+A failing test usually rejects the candidate. `ProjectTests.tried` decides which failures do not count.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ _PASSED, _FAILED = ProjectTestStatus.PASSED, ProjectTestStatus.FAILED
 _FILE_SECONDS = 60.0
 """Time limit for one run of a test file on the unchanged project, in seconds."""
 _FAILED_SECONDS = 10.0
-"""Time for which the result of a file with a failing test is used, in seconds. The failure may depend on the time."""
+"""Time for which the result of a test file with a failing test is reused, in seconds."""
 _ALL_SECONDS = 30.0
-"""Time limit for finding the tests of a request, in seconds. Files that mention the function run first."""
+"""Time limit for finding the tests that run a function, in seconds."""
 _EMPTY = "adacoder_tests"
-"""Name of an empty module. It is imported in place of the target while a test file runs."""
+"""Name of an empty module. The sandbox imports it before it runs a test file, because no candidate is needed then."""
 _CONFIGURATION = (
     *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
     *("setup.cfg", "tox.ini"),
@@ -60,7 +59,7 @@ _CONFIGURATION = (
 _MOST_BYTES = 8 << 20
 """Maximum size of a test file in bytes. Tests in larger files do not run."""
 _SHARE = 0.5
-"""Share of the time limit that the selected tests may take on unchanged code. A slower candidate can use the rest."""
+"""Share of the time limit that the selected tests may take on unchanged code. The rest is for slower candidates."""
 _MOST_SUSPECTS = 3
 """Maximum number of functions that AdaCoder tries to fix for one failing test."""
 _MOST_TESTS = 200
@@ -75,21 +74,21 @@ class ProjectTests:
         self.folder = folder
         self._stored = Observations(folder, host.env)
         self._known: dict[tuple[Path, Path], tuple[Observed, float]] = {}
-        """Result and expiry time for each pair of test file and import root."""
+        """Observed results and their expiry time, for each pair of test file and import root."""
         self._digests: dict[Path, tuple[tuple[int, int, int], str]] = {}
-        """Cached digest of each file, with the file's time, size and inode."""
+        """Cached digest of each file, with the file's modification time, size and inode."""
         self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
-        """Cached text of each test file, with the file's time, size and inode."""
+        """Cached text of each test file, with the file's modification time, size and inode."""
         self._observing = asyncio.Lock()
-        """Lets only one file run at a time."""
+        """Lock that lets only one test file run at a time."""
 
     async def of(
         self, target: Target, overlays: Mapping[Path, str], access: Access, goal: str = "", *, once: bool = False
     ) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
-        """Return the tests that run the target on the unchanged project, and notes on files that did not run.
+        """Return the tests that run the target on the unchanged project, and notes on test files that did not run.
 
-        Tests that run the fewest other functions come first. Unsaved changes in test files are ignored. The file of the
-        test `goal` always runs. Pass `once` if test files cannot change between calls, so that they are read only once.
+        Tests that run the fewest other functions come first. The file of the test `goal` always runs. With `once`, test
+        files are read only at the first call.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -123,8 +122,8 @@ class ProjectTests:
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
         """Return the results of a test file on the unchanged project.
 
-        The file runs only if a file that its tests read has changed. The tests can import the same modules as the
-        module `near`.
+        The results are reused until a file that the tests read changes. The tests can import what the module `near` can
+        import.
 
         Raises:
             SandboxError: as `of`.
@@ -166,12 +165,11 @@ class ProjectTests:
     ) -> list[tuple[Path, int, str]]:
         """Return the functions that a failing test ran, the most suspicious first.
 
-        Each function has its file, its first line (from 1), and a reason. The order is that of the Ochiai coefficient
-        (Abreu et al., "On the Accuracy of Spectrum-based Fault Localization", 2007): a function that few passing tests
-        run is more suspicious.
+        Each function has its file, its first line (from 1), and a reason. A function that few passing tests run is more
+        suspicious. This is the order of the Ochiai coefficient (Abreu et al., "On the Accuracy of Spectrum-based Fault
+        Localization", 2007).
 
-        In a tie, a function that more failing tests run comes first. Other failing tests count only then, because they
-        may have another cause.
+        Other failing tests only break ties, because they may have another cause.
 
         Raises:
             AdaCoderError: the test does not exist or does not fail.
@@ -239,7 +237,8 @@ class ProjectTests:
             verdict = await self._run(program, names, seconds)
             found |= {test.name: test for test in verdict.tests if test.name in known}
             notes = (*notes, *verdict.notes)
-        # Run failing tests again, now with pytest's explanations of asserts. A test that passes now is unstable.
+        # Run failing tests again, with pytest's explanations of asserts. A test that passes in this second run is
+        # unstable.
         for test in (await self._run(replace(program, explained=True), _failed(found), seconds)).tests:
             if test.name in found:
                 is_unstable = test.status is _PASSED
@@ -259,8 +258,8 @@ class ProjectTests:
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each with a rank.
 
-        The rank is 0 for a file that mentions the target, 1 for one that mentions only its module, and 2 for its
-        package.
+        A file that mentions the target has rank 0. A file that mentions only the target's module has rank 1, and a file
+        that mentions only its package has rank 2.
         """
         if not (once and self._texts):
             paths = filter(is_test_file, python_files(self.folder))
@@ -284,7 +283,7 @@ class ProjectTests:
             return stamp, ""
 
     def _state(self, paths: Iterable[Path], overlays: Mapping[Path, str], access: Access) -> dict[Path, str | None]:
-        """Return a digest of each file's text. A file that may not be read is represented by its time and size."""
+        """Return a digest of each file's text. A modification time and size represent a file that must not be read."""
         found: dict[Path, str | None] = {}
         for path in paths:
             if path in overlays:
@@ -306,7 +305,7 @@ class ProjectTests:
 
 
 class TestsOfRequest:
-    """The project's tests for one request. The search for them runs while the model writes."""
+    """The project's tests for one request. The search for tests runs while the model writes."""
 
     __test__ = False  # keeps pytest from collecting this class
 
@@ -323,8 +322,8 @@ class TestsOfRequest:
     ) -> None:
         """`seconds` is the time limit for the tests of one candidate.
 
-        `goal` is the name of a failing test that the result must pass. Other tests that already failed may then still
-        fail. `waiting` is called with a progress message. For `once`, see `ProjectTests.of`.
+        `goal` is the name of a failing test that the candidate must pass. Other tests that already fail are then left
+        out. `waiting` is called with a progress message. For `once`, see `ProjectTests.of`.
         """
         self._project = project
         self._overlays = overlays
@@ -349,7 +348,7 @@ class TestsOfRequest:
         return await asyncio.shield(search)
 
     async def close(self) -> None:
-        """Cancel the search."""
+        """Cancel the search for tests."""
         if self._search is not None:
             self._search.cancel()
             await asyncio.gather(self._search, return_exceptions=True)
@@ -364,7 +363,7 @@ class TestsOfRequest:
         return [test.source for test in tests if test.status is _FAILED and test.source]
 
     async def beside(self, verdict: Verdict, target: Target) -> Verdict:
-        """Add the results that the tests had on the unchanged project to a verdict on unchanged code.
+        """Add the test results of the unchanged project to a verdict on unchanged code.
 
         Raises:
             SandboxError: nothing can run, because the isolation or the interpreter is missing.
@@ -427,7 +426,7 @@ _NOT_COUNTED = {
     ProjectTestStatus.NEEDS: "isolation denies a resource that the test needs",
     ProjectTestStatus.FAILED_BEFORE: "the test also fails in the same way if the function only raises an exception",
 }
-"""The reason why a failed test with this status does not count."""
+"""Reasons why a failed test does not count, by the test's status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +440,7 @@ class Suspects:
 
 
 def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, access: Access) -> Suspects:
-    """Locate the functions that `ProjectTests.suspects` returned. Skip those that AdaCoder cannot fix."""
+    """Locate the functions that `ProjectTests.suspects` returned. Skip functions that AdaCoder cannot fix."""
     targets: list[tuple[Target, str]] = []
     notes: list[str] = []
     for path, line, why in places:
@@ -490,7 +489,7 @@ def running(target: Target, tests: Iterable[ProjectTest]) -> tuple[ProjectTest, 
 def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Sequence[str] = ()) -> Failure | None:
     """Return the first failure, or None.
 
-    A test in `names` that did not run is a failure, too. Its message includes the first of the `notes`.
+    A test in `names` that did not run counts as failed. The message about this test includes the first of the `notes`.
     """
     missing = {*names} - {test.name for test in tests if test.status is not ProjectTestStatus.SKIPPED}
     failed = next((test for test in tests if test.status is _FAILED), None)
@@ -517,7 +516,7 @@ def _real(paths: Iterable[Path]) -> set[str]:
 
 
 def _without_case(name: str) -> str:
-    """Remove the parameters from a test's name. A path may contain brackets, so only the part after `::` is cut."""
+    """Remove the parameters in brackets from a test's name. Brackets in the path before `::` are kept."""
     path, separator, rest = name.partition("::")
     return path + separator + rest.partition("[")[0]
 

@@ -3,8 +3,8 @@
 Only the last paragraph differs between the calls of a request, so a server can cache the rest. The texts are in
 `prompts/*.md`.
 
-Every prompt is measured before it is sent, and fits into the model's context window. Context is left out first. Then
-plans and quotations are cut in the middle.
+Every prompt is made to fit into the model's context window: context is left out first, then plans and quotations are
+cut in the middle.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from adacoder.source.remarks import remarks
 NO_FIELDS: Mapping[str, Field] = MappingProxyType({})
 
 _LEAST_REPLY = 4
-"""Minimum share of the window for the reply, as a divisor: 4 means a quarter."""
+"""Divisor for the smallest part of the window that a reply gets: 4 means a quarter."""
 _NEARBY_TOKENS = 1024
-"""Maximum tokens for code that the target does not mention, because such code distracts small models."""
+"""Maximum number of tokens for code that the target does not mention. Such code distracts small models."""
 _QUOTED_CHARACTERS = 1500
 """Maximum length of each value that is quoted in an error, in characters."""
 _CHANGING_TOKENS = (160, 1024)
 """Minimum and maximum number of tokens to reserve for a plan or an error."""
 _CHANGING = 6
-"""Share of the window for a plan or an error, as a divisor. `_CHANGING_TOKENS` has the limits."""
+"""Divisor for the part of the window to reserve for a plan or an error: 6 means a sixth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Briefing:
     """Name of the target function."""
     system: str
     shared: str
-    """Context and task."""
+    """The module's context and the task."""
     own: str
-    """The function and its examples, which a model may repeat in its reply."""
+    """The target function and its examples, which a model may repeat in its reply."""
     window: Window
     reply_tokens: int
     """Maximum length of any reply, in tokens."""
@@ -75,7 +75,10 @@ class Briefing:
         return (Message("system", self.system), Message("user", f"{self.shared}\n{instruction}"))
 
     def call(self, role: Role[Any], fields: Mapping[str, Field] = NO_FIELDS) -> RoleCall:
-        """Prepare a call in `role`. Long `fields` are cut so that the prompt and the reply fit into the window."""
+        """Prepare a call of the model as `role`.
+
+        Long `fields` are cut so that the prompt and the reply fit into the window.
+        """
         taken = self.window.measure_chat(self.messages("")) + _rounding(self.window) + self._most(role)
         lengths = [len(field) if isinstance(field, str) else _QUOTED_CHARACTERS for field in fields.values()]
         worded = partial(_worded, role, self.name, fields)
@@ -121,9 +124,8 @@ def brief(
 ) -> Briefing:
     """Create the shared prompt text for calls in any of `roles`. Add the context pieces that fit, best first.
 
-    `instructions` come from the project and `wish` comes from the user. `others` are existing candidates: the prompt
-    shows the last one and asks for a different one. `tests` are sources of the project's tests that describe the
-    function.
+    `instructions` come from the project, and `wish` comes from the user. `others` are existing candidates, and the
+    model is asked for a different one. `tests` are sources of the project's tests.
 
     Raises:
         ContextOverflow: the task alone does not fit. The error says what helps.
@@ -156,7 +158,7 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
-    """Join the pieces that fit into `room` tokens. A piece that is too long is skipped."""
+    """Join the pieces that fit into `room` tokens, and skip the others."""
     frame = _fill("context", module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
@@ -176,7 +178,7 @@ def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window)
 
 
 def _rounding(window: Window) -> int:
-    """Return the rounding error, in tokens, when the sizes of two texts are added."""
+    """Return the maximum rounding error, in tokens, of the sum of two texts' sizes."""
     return math.ceil(window.ratio)
 
 
@@ -225,7 +227,7 @@ def _wish(text: str) -> str:
 
 
 def _shown(target: Target) -> str:
-    """Return the function without its body, as shown to the model. Comments of an empty function are kept."""
+    """Return the function without its body, as the model sees it. If the function is empty, its comments are kept."""
     indent = docstring_indent(target).removeprefix(target.indent)
     return "\n".join([bodiless(target), *(indent + remark for remark in remarks(target))])
 

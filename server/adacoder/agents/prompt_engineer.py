@@ -27,8 +27,8 @@ PLANNER = Role(
     prompt="plan",
     system="system_plan",
     read=_plan,
-    # The paper's released code allows 88 tokens, which cuts most plans off. No stop sequences are used, because each
-    # one that was tried cut off some recorded plans.
+    # The paper's released code allows 88 tokens, which cuts most plans off. There are no stop sequences, because all
+    # sequences that were tried cut off some recorded plans.
     limits=Limits(one_in=8, most=512),
     enough=_until_complete,
 )

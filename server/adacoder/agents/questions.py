@@ -1,4 +1,4 @@
-"""Ask the user which of two outputs is right. The answer becomes an example (TiCoder, arXiv 2404.10100)."""
+"""Ask the user which of two outputs is right, and turn the answer into an example (TiCoder, arXiv 2404.10100)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adacoder.pytext import parsed
 from adacoder.sandbox.literal_values import value_of
 
 _LONGEST = 200
-"""Maximum length of the call and of each output, in characters."""
+"""Maximum length of a call or an output in a question, in characters."""
 MOST_QUESTIONS = 2
 """Maximum number of questions about one function."""
 
@@ -32,14 +32,13 @@ class Ruling(StrEnum):
 def question(differs: Iterable[Difference], asked: Container[str] = ()) -> Difference | None:
     """Return the first difference to ask about, or None. Calls in `asked` are skipped.
 
-    The call and both outputs must be short, and the outputs must be literals, so that they can be written into a
-    docstring.
+    The call and both outputs must be short. Outputs must also be literals, so that a docstring can show them.
     """
     return next((each for each in differs if each.call not in asked and _can_be_an_example(each)), None)
 
 
 def example_of(difference: Difference, answer: Ruling) -> Example:
-    """Turn an answer into an example. NEVER is not allowed."""
+    """Turn an answer into an example. The answer must not be NEVER."""
     if answer is Ruling.RAISES:
         source = f"{difference.call}  # doctest: +IGNORE_EXCEPTION_DETAIL\n"
         return Example(source, "Traceback (most recent call last):\n    ...\nValueError\n", 0)

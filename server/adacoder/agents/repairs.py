@@ -1,13 +1,12 @@
 """Repair rules of the Debug Specialist. Each rule fixes one superficial error.
 
-The paper applies its rules to all code, which breaks correct programs (see `paper_rules`). Here, a rule runs only on
-broken code. Its result is kept only if more of it parses, if it defines the target, or if it has fewer undefined names.
+The paper's rules also break correct programs (see `paper_rules`). Here, a rule runs only on broken code. Its result is
+kept only if more code parses, the target is defined, or fewer names are undefined.
 
 `fixtures/replies.toml` has a real reply for every rule. Of 3,283 failing recorded replies, the rule for imports changes
 107, truncation changes 45, and indentation changes 1.
 
-The rules parse code with AdaCoder's Python, which may differ from the user's. The Code Evaluator therefore runs each
-result in the user's Python.
+The rules parse code with AdaCoder's Python, which may differ from the user's Python.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from adacoder.domain import Candidate, Target
 
 Rule = Callable[["Candidate", "Target"], "Candidate"]
-"""Function that fixes one kind of error. It returns the same object if it changes nothing."""
+"""Function that fixes one kind of error in a candidate, or returns the same candidate."""
 ImportFor = Callable[[str, str], str | None]
-"""Function that returns the import statement for a name in some code, or None."""
+"""Function that returns the import statement for an undefined name in some code, or None."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _TOKEN = re.compile(
     r"""(?P<string>'''(?:\\.|[^\\])*?'''|\"{3}(?:\\.|[^\\])*?\"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
@@ -43,14 +42,14 @@ _TOKEN = re.compile(
 DEEPEST = 100
 """Maximum number of indentation levels in Python."""
 MOST_TRIED = 300_000
-"""Maximum number of characters to parse in total while lines are removed from the end of a text."""
+"""Maximum number of characters that `truncated` parses in total."""
 _MOST_NAMES = 40
-"""Maximum number of undefined names to import. With more, missing imports are not the problem."""
+"""Maximum number of undefined names to import. Code with more undefined names has another problem."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _StaticRank:
-    """Rank of a candidate that was not run. Greater is better."""
+    """Rank of a candidate, computed without running the candidate. Greater is better."""
 
     parses: bool
     line: float
@@ -67,10 +66,10 @@ def repaired_by_rules(
     undefined: Callable[[Candidate], tuple[str, ...]],
     import_for: ImportFor,
 ) -> tuple[Candidate, tuple[str, ...]]:
-    """Repair `candidate`. Return it with the names of the rules that helped.
+    """Repair `candidate`. Return it with the names of the rules that helped, or return the same object.
 
-    If no rule helps, the same object is returned. `undefined` returns the undefined names of a candidate in its module.
-    If a reply left code out (`# rest of code`), no rule can restore it.
+    `undefined` returns the undefined names of a candidate in its module. A reply that left code out (`# rest of code`)
+    is not repaired.
     """
     function = find_function(candidate.function, target.name)
     if candidate.cut and function is not None and is_lazy(function, target):
@@ -129,7 +128,7 @@ def realigned(candidate: Candidate, _: Target) -> Candidate:
 def truncated(candidate: Candidate, target: Target) -> Candidate:
     """Remove lines from the end, and close open brackets and strings, until the rest parses.
 
-    The header and one statement are always kept. If the reply was complete, only its last statement may be removed.
+    The header and one statement are always kept. A complete reply may lose only its last statement.
     """
     function = find_function(candidate.function, target.name)
     if _parses(candidate) or function is None:
@@ -146,7 +145,7 @@ def truncated(candidate: Candidate, target: Target) -> Candidate:
         closers = _closers(text)
         if _is_whole(text + closers):
             return replace(_with_function(candidate, text + closers), cut=False)
-        # If no bracket is open, the line with the error must be removed. Skip the lines after it.
+        # If no bracket is open, cut the text before the line with the error, because later cuts cannot help.
         end = end - 1 if closers else min(end, error_line(text) or end) - 1
     return candidate
 
@@ -182,7 +181,7 @@ def with_imports(candidate: Candidate, undefined: Sequence[str], import_for: Imp
 
 
 RULES: tuple[Rule, ...] = (realigned, truncated)
-"""Rules in order. Indentation comes first, because the other rules need the end of the function."""
+"""Rules in order. Indentation comes first, because truncation needs to know where the function ends."""
 
 
 def _parses(candidate: Candidate) -> bool:

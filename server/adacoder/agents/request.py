@@ -46,7 +46,7 @@ class Request:
     ) -> None:
         self.target = target
         self.start = start
-        """The candidate to start from; None if a model writes the first one."""
+        """The candidate to start from; None if a model writes the first candidate."""
         self.budget = budget
         self._conversation = conversation
         self._evaluator = evaluator
@@ -57,18 +57,18 @@ class Request:
         self._attempts: dict[Candidate, Attempt] = {}
         """Attempts by candidate, in the order of their first evaluation."""
         self._versions: dict[Candidate, list[Attempt]] = {}
-        """All attempts from one reply, by the candidate that was selected from the reply."""
+        """All attempts from one reply, by the candidate that was selected from this reply."""
         self._replaced: set[Candidate] = set()
         """Passing candidates that were replaced by a later version from the same reply."""
         self._extra = 0
-        """Number of attempts that were additional versions in a reply. The budget does not count these."""
+        """Number of attempts with additional versions from a reply. The budget does not count these attempts."""
         self._values: dict[Candidate, float] = {}
 
     @property
     def best(self) -> Attempt | None:
-        """The attempt that got furthest with the docstring's examples.
+        """The attempt with the greatest `Verdict.reach`.
 
-        In a tie, a proved attempt wins, then the attempt with the greatest value from `prefer`, then the first one.
+        In a tie, a proved attempt wins, and otherwise the attempt with the greatest value from `prefer`.
         """
         best: Attempt | None = None
         for attempt in self._attempts.values():
@@ -90,11 +90,11 @@ class Request:
 
     @property
     def goes_on(self) -> bool:
-        """True if the budget allows another round, and no verdict is final."""
+        """True if the budget allows another round, and no attempt has a final verdict."""
         return self.has_rounds and not any(each.verdict.final for each in self._attempts.values())
 
     def rounds(self, *, until_proved: bool = False) -> Iterator[int]:
-        """Count rounds from 1 while `goes_on`. With `until_proved`, count while `goes_on_until_proved`."""
+        """Count rounds from 1 while `goes_on` is true. With `until_proved`, `goes_on_until_proved` is used instead."""
         while self.goes_on_until_proved if until_proved else self.goes_on:
             self._rounds += 1
             self._journal.begin_round()
@@ -102,12 +102,15 @@ class Request:
 
     @property
     def goes_on_until_proved(self) -> bool:
-        """True if another round may run. A candidate that passed ends the rounds only if an example proves it."""
+        """True if the budget allows another round, and no attempt ends the rounds.
+
+        A passing attempt ends the rounds only if an example proves the attempt.
+        """
         verdicts = [each.verdict for each in self._attempts.values() if each.verdict.final]
         return self.has_rounds and not any(verdict.is_proved or not verdict.passed for verdict in verdicts)
 
     def branch(self, *names: str) -> AbstractContextManager[None]:
-        """Record the steps in the `with` block as a branch of a search. More names create nested branches."""
+        """Record the steps in the `with` block as a branch of a search. Several names are nested branches."""
         return self._journal.branch(*names)
 
     def note(self, agent: str, action: str, message: str) -> None:
@@ -121,7 +124,7 @@ class Request:
         return attempt.verdict.examples_proved / total if total else float(attempt.verdict.passed)
 
     async def try_start(self) -> Attempt | None:
-        """Evaluate the starting candidate, and repair it by rules without a model. Return None if there is none.
+        """Evaluate the starting candidate, and repair it by rules. Return None if no starting candidate exists.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -160,8 +163,8 @@ class Request:
     async def evaluate(self, candidate: Candidate) -> Attempt:
         """Run the docstring's examples on a candidate.
 
-        A reply can contain several versions. The last version is tried first. Return the first version that passes, or
-        else the version that got furthest.
+        A reply can contain several versions of the function. The last version is tried first. Return the first version
+        that passes, or else the version with the greatest `Verdict.reach`.
 
         Raises:
             BudgetSpent: no more candidates may be evaluated.
@@ -191,8 +194,8 @@ class Request:
     async def repaired(self, attempt: Attempt, *, as_printed: bool = False) -> Attempt:
         """Repair a failed attempt by rules and evaluate the result. Return the better attempt.
 
-        Other versions from the same reply are repaired, too, until one passes. With `as_printed`, the rules of the
-        paper are used instead of AdaCoder's.
+        Other versions of the function from the same reply are also repaired, until a version passes. With `as_printed`,
+        the paper's rules are used.
 
         Raises:
             BudgetSpent, SandboxError: as `evaluate`.
@@ -212,7 +215,7 @@ class Request:
         return best
 
     async def probe(self, candidate: Candidate, tests: Sequence[Example]) -> Feedback:
-        """Run a model's tests on a candidate. They can rank or reject it, but never verify it.
+        """Run a model's tests on a candidate. Such tests can rank or reject a candidate, but never verify a candidate.
 
         Raises:
             SandboxError: as `evaluate`.
@@ -250,8 +253,8 @@ class Request:
             return found
 
     def prefer(self, attempt: Attempt, value: float) -> None:
-        """Set the rank of an attempt among attempts that got equally far. Greater is better.
+        """Set the rank of an attempt among attempts with an equal `Verdict.reach`. Greater is better.
 
-        The rank is a model's opinion, so it never outranks an attempt that an example proves.
+        The rank is only a model's opinion, so an attempt that an example proves always wins.
         """
         self._values[attempt.candidate] = value

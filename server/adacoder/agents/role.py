@@ -1,6 +1,6 @@
-"""Describe an agent that asks a model as data: its name, its prompt, and the function that reads its reply.
+"""A role: an agent that asks a model, described by its name, its prompt, and the function that reads its reply.
 
-To add such an agent, write a `Role` and its prompt in `prompts/*.md`.
+To add such an agent, write a `Role`, and its prompt in `prompts/*.md`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Field: TypeAlias = "str | Callable[[int], str]"
-"""Value of a prompt field: a text, or a function that returns a text with quotations of at most the given length."""
+"""Value of a prompt field: a text, or a function that gets the maximum length of quotations and returns a text."""
 
 FENCE = "\n```\n"
-"""A code fence on its own line, used as a stop sequence. If it ends a reply too early, the model is asked again without
-stop sequences."""
+"""A code fence on its own line, used as a stop sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +28,16 @@ class Limits:
     """Limits of a role's reply."""
 
     one_in: int
-    """Maximum share of the window for a reply, as a divisor: 8 means an eighth."""
+    """Divisor that limits a reply to a part of the window: 8 means an eighth."""
     most: int | None = None
     """Maximum number of tokens; None if only the window limits the reply."""
     before: int | None = None
-    """Maximum length of the text before the function, in characters. The length of the module is added, because models
-    may repeat the module. None means no limit."""
+    """Maximum length of the text before the function, in characters; None for no limit. The module's length is added,
+    because models may repeat the module."""
     stop: tuple[str, ...] = ()
     """Stop sequences, the most important first, because servers accept at most four.
 
-    A sequence that occurs in the prompt is not sent, because the model may have to write it. Only the function and its
-    examples are searched for `FENCE`."""
+    A sequence that occurs in the prompt is not sent, because the model may have to write it."""
 
     def tokens(self, window: Window) -> int:
         """Return the maximum number of tokens of a reply."""
@@ -60,7 +58,7 @@ def _never(target: Target) -> Enough:
 class Role(Generic[T]):
     """An agent that asks a model for one action.
 
-    The functions must be defined at module level, so that other processes can call them.
+    Use functions at module level for the fields, so that other processes can call them.
     """
 
     agent: str
@@ -70,20 +68,19 @@ class Role(Generic[T]):
     doing: str
     """Progress message, such as "writing the function"."""
     prompt: str
-    """Prompt file with the last paragraph of the chat. `$name` is the target's name. Each call fills in the other
-    fields."""
+    """Name of the prompt file with the last paragraph of the chat. Each call fills in its fields, such as `$name`."""
     read: Callable[[Reply, Target], T | None]
     """Function that reads a reply. It returns None if the reply has no result."""
     limits: Limits
     system: str = ""
-    """Prompt file with the role's part of the system text; empty for none."""
+    """Name of the prompt file with the role's part of the system text; empty for none."""
     has_found: Callable[[T], bool] = bool
-    """Function that returns whether a value from `read` is a result."""
+    """Function that returns True if a value from `read` can be used."""
     otherwise: T | None = None
-    """Result to use if the reply has none; None if the request needs a real result."""
+    """Result to use if the reply has none. With None, the reply must have a result."""
     tests: Callable[[T], tuple[Example, ...]] | None = None
-    """Function that returns the tests in a result, for roles that write tests."""
+    """Function that extracts tests from a result; None if the role writes no tests."""
     enough: Callable[[Target], Enough] = _never
-    """Function that returns a check for a target. The check returns True when a growing reply is complete."""
+    """Function that returns a check for a target. The check returns True once a growing reply is complete."""
     was_stopped_short: Callable[[str, Target], bool] | None = None
-    """Function that returns True if a stop sequence ended the reply too early. The model is then asked again."""
+    """Function that returns True if a stop sequence ended the reply too early. The model must then be asked again."""

@@ -1,1 +1,1 @@
-"""Compare models and workflows on tasks. Hidden tests judge the results, and the model never sees these tests."""
+"""Compare models and workflows on tasks. Hidden tests judge the functions that models write."""

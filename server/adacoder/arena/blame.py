@@ -15,7 +15,7 @@ _OF_MODEL = (errors.OnlyThought, errors.ContextOverflow, errors.TooSlow)
 
 
 class Blame(Enum):
-    """The cause of an error: the server or the model."""
+    """Cause of an error in a request: the server or the model."""
 
     PASSING = auto()
     """The server failed, and may recover soon."""
@@ -26,7 +26,7 @@ class Blame(Enum):
 
 
 def blame(error: AdaCoderError) -> Blame:
-    """Return the cause of an error."""
+    """Return the cause of an error in a request."""
     if isinstance(error, _OF_MODEL):
         return Blame.MODEL
     is_passing = isinstance(error, _PASSING) and not isinstance(error, errors.OtherServer)

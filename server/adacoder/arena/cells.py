@@ -1,7 +1,4 @@
-"""Run and judge cells.
-
-A cell is one task for one model, strategy and sample. Its result is stored as a row.
-"""
+"""Run and judge cells. A cell is one task for one model, strategy and sample. A row is the result of a cell."""
 
 from __future__ import annotations
 
@@ -40,14 +37,14 @@ _COUNTING = (
     *("max_iterations", "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "timeout"),
     *("context_tokens", "temperature", "instructions", "reply_timeout"),
 )
-"""Settings that can change a result. Settings with their own member in a row, such as the strategy, are left out."""
+"""Settings that can change a result, except for those that a row stores separately, such as the strategy."""
 _MOST_SLOTS = 1024
 _LEVEL = "level "
-"""Prefix of the branch names that record a strategy's level."""
+"""Prefix of branch names. The rest of such a name is the level that a strategy has reached."""
 
 
 class ServerTrouble(Exception):
-    """A cell failed, and the model is not the cause. The cell gets no row, so the next run tries it again."""
+    """A cell failed, and the model is not the cause. The cell gets no row, so the next run repeats the cell."""
 
     def __init__(self, error: AdaCoderError, *, passes: bool) -> None:
         """`passes` is True if a retry may succeed."""
@@ -74,13 +71,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """File name for the cell's journal and recording. It is the same in every run."""
+        """File name for the cell's journal and recording, which is the same in every run."""
         return hashlib.sha256(json.dumps(self.key).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A comparison: all tasks, with each strategy and each model, in several samples."""
+    """A comparison: every model and every strategy solve all tasks, in several samples."""
 
     tasks: TaskSet
     models: tuple[str, ...]
@@ -92,7 +89,7 @@ class Plan:
         return len(self.tasks.tasks) * len(self.models) * len(self.strategies) * self.samples
 
     def cells(self, models: Iterable[str]) -> Iterator[Cell]:
-        """Yield the cells model by model, so that a server loads each model once."""
+        """Yield the cells, grouped by model, so that a server loads each model once."""
         of_settings, tasks = digest(self.settings), self.tasks
         first = self.settings.seed or 0
         for model in models:
@@ -106,20 +103,20 @@ class Plan:
 def digest(settings: Settings) -> str:
     """Return a digest of the settings that can change a result."""
     told = {name: getattr(settings, name) for name in _COUNTING}
-    if settings.cross_check:  # otherwise, keep the digest of rows from before the setting existed
+    if settings.cross_check:  # without the setting, use the same digest as rows from before the setting existed
         told["cross_check"] = True
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def values_of(settings: Settings) -> tuple[tuple[str, str], ...]:
-    """Return the settings in the digest by name, without `instructions`, which can be long."""
+    """Return names and values of the settings in the digest, except for `instructions`, which can be long."""
     told = ((name, getattr(settings, name)) for name in _COUNTING if name != "instructions")
     return tuple((name, "" if value is None else str(value)) for name, value in told)
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The service, judge and folders that cells need to run."""
+    """The service, the judge and the folders that are needed to run cells."""
 
     service: Service
     judge: HiddenJudge
@@ -129,13 +126,13 @@ class Bench:
     records: Path | None = None
     """Folder for recorded conversations; None if nothing is recorded."""
     replays: Path | None = None
-    """Folder of recorded conversations to replay; None to ask the models."""
+    """Folder of recorded conversations to replay; None to call the models."""
 
     @classmethod
     def opened(
         cls, settings: Settings, journals: Path, records: Path | None = None, replays: Path | None = None
     ) -> Bench:
-        """Create a bench with its own service and judge, and without a limit on parallel cells."""
+        """Create a bench with its own service and judge. The bench does not limit the number of parallel cells."""
         service = Service(session=Session(leases=Leases(_MOST_SLOTS)))
         return cls(service, HiddenJudge(settings), settings, journals, records, replays)
 
@@ -191,9 +188,9 @@ class Bench:
         return replace(row, second=second)
 
     async def _second(self, task: ArenaTask, checked: CrossCheck | None, is_right: bool) -> SecondProgram | None:
-        """Judge the program that a user would choose, if the user answered like the canonical solution.
+        """Judge the program that a user would choose with the answers of the canonical solution.
 
-        The second program is chosen only if an answer supports it and no answer supports the first program.
+        The user chooses the second program only if an answer supports it and no answer supports the first program.
         """
         if checked is None or checked.found is None:
             return None
@@ -238,7 +235,7 @@ def keep(path: Path, text: str) -> None:
 
 
 def _failure_of(trouble: AdaCoderError | None) -> str | None:
-    """Return `model` if the model caused the request's error, or None if there was no error.
+    """Return `model` if the model caused an error, or None if there was no error.
 
     Raises:
         ServerTrouble: the model is not the cause.
@@ -252,10 +249,10 @@ def _failure_of(trouble: AdaCoderError | None) -> str | None:
 
 
 def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
-    """Yield each evaluated program with its code. Equal code is yielded again only after another model call."""
+    """Yield each evaluated program with its code. The same code is yielded again only after another model call."""
     calls, written, agent, rules = 0, 0, "", tuple[str, ...]()
     seen: dict[str, int] = {}
-    """For each code, the number of model calls before its latest evaluation."""
+    """Number of model calls before the latest evaluation of each code."""
     for step in steps:
         written += step.tokens.completion
         match step.details:
@@ -288,7 +285,7 @@ def _evaluations(steps: Iterable[Step]) -> Iterator[tuple[RowAttempt, str]]:
 
 
 def _designed(steps: Iterable[Step]) -> tuple[Example, ...] | None:
-    """Return the tests that a model wrote, without duplicates. Return None if no model was asked for tests."""
+    """Return the different tests that a model wrote, or None if no model was asked for tests."""
     found = [each.details.designed for each in steps if isinstance(each.details, Asked)]
     known = [tests for tests in found if tests is not None]
     return tuple(dict.fromkeys(test for tests in known for test in tests)) if known else None
@@ -299,7 +296,10 @@ def _short_digest(text: str) -> str:
 
 
 def _is_empty(code: str) -> bool:
-    """Return whether the last function does nothing: only docstrings, `pass`, `...` or a bare `return`."""
+    """Return whether the last function in `code` does nothing.
+
+    Its body then has only docstrings, `pass`, `...` or a bare `return`.
+    """
     tree = parsed(code)
     functions = [] if tree is None else [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     return bool(functions) and all(

@@ -1,7 +1,6 @@
-"""Run cells on an existing Dask cluster.
+"""Run cells on an existing Dask cluster. Dask chooses a worker for each cell.
 
-Dask chooses a worker for each cell, and runs the cell again if the worker dies. Workers run `dask_worker.py`, and need
-the same versions of AdaCoder, Python and Dask. Only this process writes rows.
+Workers run `dask_worker.py`, and need the same versions of AdaCoder, Python and Dask. Only this process writes rows.
 
 A worker runs any code that this process or the scheduler sends, because Dask sends pickles. The other direction is
 protected: `refuse_pickles` lets only plain data into this process.
@@ -42,7 +41,7 @@ _ADDRESS = re.compile(
 _CONNECTS = 10.0
 """Time limit to connect to the scheduler, in seconds."""
 _ANSWERS = 60.0
-"""Time limit for an answer, in seconds. A worker may have to import AdaCoder first."""
+"""Time limit for a worker's answer, in seconds. The worker may have to import AdaCoder first."""
 _LOOKS = 1.0
 """Seconds between updates of the list of workers."""
 _ENDS = 5.0
@@ -56,7 +55,10 @@ class ClusterError(AdaCoderError):
 
 
 class RefusedPickle(pickle.UnpicklingError, AttributeError):
-    """A pickle contains more than plain data. This is an AttributeError because Dask then drops the traceback."""
+    """A pickle contains more than plain data.
+
+    This is an AttributeError, because Dask drops the traceback of an AttributeError.
+    """
 
 
 def require_trusted(address: str, *, without_tls: bool) -> None:
@@ -87,10 +89,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def refuse_pickles() -> None:
-    """Make this process refuse pickles that import anything but `bytes`, until it ends.
+    """Make this process refuse pickles that import anything but `bytes`, until the process ends.
 
-    Dask unpickles answers in several places, and has no setting to prevent this. Without imports, a pickle contains
-    only numbers, texts and collections. `bytes` is allowed because Dask uses it in every error.
+    Dask unpickles answers in several places, and has no setting to prevent this. A pickle without imports contains only
+    numbers, texts and collections. Dask uses `bytes` in every error.
     """
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -113,7 +115,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
         raise ClusterError("A cluster needs Dask: pip install 'adacoder[arena]'.") from None
     refuse_pickles()
     for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
-        logging.getLogger(name).disabled = True  # AdaCoder reports the same errors in one sentence
+        logging.getLogger(name).disabled = True  # AdaCoder reports these errors itself, in one sentence each
     warnings.filterwarnings("ignore", module=r"distributed\b")
     client: Client = Client(  # type: ignore[no-untyped-call]  # Dask's
         address, asynchronous=True, timeout=_CONNECTS, set_as_default=False, direct_to_workers=False
@@ -136,7 +138,7 @@ async def connected(address: str) -> AsyncIterator[Client]:
 
 
 class Cluster:
-    """Runs cells on the workers of a cluster. Use it as an asynchronous context manager."""
+    """Asynchronous context manager that runs cells on the workers of a cluster."""
 
     def __init__(
         self,
@@ -148,10 +150,10 @@ class Cluster:
         *,
         own: Path | None,
     ) -> None:
-        """Journals are written next to the file `rows`.
+        """Journals are written into a folder beside the file `rows`.
 
         `records` is the folder for recorded conversations. `tell` is called with a message about each unusable worker.
-        `own` is the folder of the user's code, if the tasks come from there.
+        `own` is the folder of the user's code, if the tasks come from this code.
         """
         self._client = client
         self._address = client.scheduler.address
@@ -161,14 +163,14 @@ class Cluster:
         self._tell = tell
         self._run = Run(plan.settings, digest(plan.settings), own, has_records=records is not None)
         self._workers: dict[str, Mapping[str, int]] = {}
-        """Slots of each worker, by resource. A resource is the id of a model, or a kind of server such as `ollama`."""
+        """Slots of each worker by resource. A resource is a model's id or a kind of server, such as `ollama`."""
         self._left_out: set[str] = set()
         self._servers: dict[str, str] = {}
         self._reading = asyncio.Lock()
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Cluster:
-        """Connect to the workers that the cluster has now.
+        """Connect to the current workers of the cluster.
 
         Raises:
             ClusterError: the scheduler or all workers are unusable, or no worker offers the resource for a model.
@@ -184,12 +186,12 @@ class Cluster:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
         if self._client.status == "running":
-            with suppress(Exception):  # a worker's answer can raise any error
+            with suppress(Exception):  # an answer of a worker can raise any error
                 async with asyncio.timeout(_ENDS):
                     await self._client.run(leave, self._run.id, workers=[*self._workers], on_error="ignore")
 
     async def _require_same_versions(self) -> None:
-        """Check that the scheduler has the same versions as this process, because it unpickles the cells, too.
+        """Check that the scheduler has the same versions as this process. The scheduler also unpickles cells.
 
         Raises:
             ClusterError: the scheduler has other versions, or is gone.
@@ -200,7 +202,7 @@ class Cluster:
                 theirs = await self._client.run_on_scheduler(versions)
         except (OSError, TimeoutError) as error:
             raise self._gone from error
-        except Exception as error:  # Dask raises the error that the scheduler sent
+        except Exception as error:  # Dask raises the error that occurred in the scheduler
             raise ClusterError(f"The Dask scheduler at {self._address} cannot run AdaCoder: {_INSTALL}") from error
         if theirs != versions():
             has = f"The Dask scheduler at {self._address} has {theirs}, and not {versions()}"
@@ -229,11 +231,11 @@ class Cluster:
         return self._servers[model]
 
     def slots_of(self, server: str) -> int:
-        """Return the number of slots of all workers for a resource."""
+        """Return how many cells all workers together can run for a resource."""
         return sum(slots.get(server, 0) for slots in self._workers.values())
 
     async def done(self, cell: Cell) -> Row:
-        """Run a cell and return its row. Its journal and its recorded conversation are written before that.
+        """Run a cell and return its row, after writing the journal and the recorded conversation.
 
         Raises:
             ServerTrouble: the cell failed, and the model is not the cause.
@@ -268,7 +270,7 @@ class Cluster:
         return {address for address, slots in self._workers.items() if server in slots}
 
     async def _row(self, future: Future[Any], cell: Cell, workers: set[str]) -> Row | None:
-        """Wait for the row of a cell. Return None if the cell must be submitted again.
+        """Wait for the row of a cell. Return None if the cell must be submitted to the workers again.
 
         Raises:
             ServerTrouble: the cell failed, and the model is not the cause.
@@ -301,7 +303,10 @@ class Cluster:
         return None
 
     async def _read(self, future: Future[Any]) -> CellAnswer:
-        """Wait for an answer. Answers are read one by one, because Dask drops a whole batch if one answer is bad."""
+        """Wait for a worker's answer.
+
+        Answers are read one by one, because Dask drops a whole batch of answers if one of them is bad.
+        """
         await future.exception()  # type: ignore[no-untyped-call]  # Dask's
         async with self._reading:
             answer: CellAnswer = checked(CellAnswer, read_json(await future.result()))
@@ -342,7 +347,7 @@ class Cluster:
     async def _admit(self, address: str, slots: Mapping[str, int]) -> None:
         """Add a worker if it can take part in the run."""
         why: object = RefusedPickle()
-        with suppress(Exception):  # a worker's answer can raise any error
+        with suppress(Exception):  # an answer of a worker can raise any error
             async with asyncio.timeout(_ANSWERS):
                 told = await self._client.run(refusal, versions(), self._run, workers=[address], on_error="return")
             why = told[address]
@@ -361,6 +366,6 @@ class Cluster:
 
 
 def _slots(worker: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return a worker's slots by resource, limited by its number of threads."""
+    """Return a worker's slots by resource. No resource has more slots than the worker has threads."""
     most = worker["nthreads"]
     return {name: int(min(amount, most)) for name, amount in worker["resources"].items() if amount >= 1}

@@ -1,4 +1,7 @@
-"""Compare columns of a table on the tasks that they share. A column has the rows of one model and strategy."""
+"""Compare columns of a table on the tasks that all these columns have.
+
+A column has the rows of one model and strategy.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class Pairs:
 
     @property
     def p(self) -> float:
-        """Probability of a difference at least this large by chance (exact McNemar test)."""
+        """Probability that chance causes a difference as large as this one, or larger (exact McNemar test)."""
         return mcnemar(self.only_first, self.only_second)
 
 
@@ -47,10 +50,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
-    """Return the first sample of each task that counts.
-
-    Samples of one task are not independent, so only one is used.
-    """
+    """Return the first sample of each task that counts. Samples of one task are not independent."""
     found: dict[Task, Row] = {}
     for row in rows:
         task = task_of(row)
@@ -62,10 +62,10 @@ def first_samples(rows: Iterable[Row]) -> Mapping[Task, Row]:
 def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Mapping[Task, Row] | None:
     """Cut the rows in `others` to their first programs, so that they cost about as many tokens as `rows`.
 
-    All tasks get the same number of programs: the smallest number whose mean cost in written tokens reaches that of
-    `rows`.
+    Each task gets the same number of programs. This number is the smallest one whose mean cost in written tokens
+    reaches the cost of `rows`. Both mappings must have the same tasks.
 
-    Both mappings must have the same tasks. Return None if an attempt has no token count or no verdict.
+    Return None if an attempt has no token count or no verdict.
     """
     attempts = [each for row in others.values() for each in row.attempts]
     if any(each.written is None or each.right is None for each in attempts):
@@ -77,21 +77,21 @@ def at_equal_tokens(rows: Mapping[Task, Row], others: Mapping[Task, Row]) -> Map
     def cost(found: Mapping[Task, Row]) -> float:
         return fmean(row.tokens.completion for row in found.values())
 
-    # The cost never falls with more programs, so binary search is possible.
+    # More programs never cost less, so binary search is possible.
     most = max(len(row.attempts) for row in others.values())
     return cut(1 + bisect_left(range(1, most), cost(rows), key=lambda programs: cost(cut(programs))))
 
 
 def paired(one: Mapping[Task, Row], other: Mapping[Task, Row]) -> Pairs:
-    """Compare two columns by their verdicts on the tasks that both have."""
+    """Compare the verdicts of two columns on the tasks that both columns have."""
     found = Counter((bool(one[task].right), bool(other[task].right)) for task in one.keys() & other.keys())
     return Pairs(found[True, True], found[True, False], found[False, True], found[False, False])
 
 
 def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
-    """For each set of columns, count the tasks that exactly these columns solve.
+    """Return how many tasks each set of columns solves. A task counts for the set of all columns that solve the task.
 
-    Tasks that a column lacks are left out.
+    Tasks that are missing in a column are left out.
     """
     solved = {name: first_samples(rows) for name, rows in columns.items()}
     common = set.intersection(*(set(each) for each in solved.values())) if solved else set()
@@ -99,5 +99,5 @@ def overlap(columns: Mapping[str, Sequence[Row]]) -> Counter[frozenset[str]]:
 
 
 def change(value: float, base: float) -> float | None:
-    """Return the relative change against a base, such as 0.25 for 25 % more. Return None if the base is 0."""
+    """Return the relative change of a value, such as 0.25 for 25 % more than the base. Return None if the base is 0."""
     return (value - base) / base if base else None

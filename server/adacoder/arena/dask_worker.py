@@ -1,7 +1,6 @@
 """Functions that run in the Dask workers, for `cluster.py`.
 
-They return JSON, because the process that started the run accepts no pickles. Files are written only to a temporary
-folder.
+They return JSON, because the process that started the run accepts no pickles.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from adacoder.domain import AdaCoderError
 from adacoder.settings import Settings
 
 _IDLE = 300.0
-"""A worker stops its processes after this many seconds without a cell, because the run may have been killed."""
+"""Seconds without a cell after which a worker stops its processes. The run may have been killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """The result of a cell. The receiver validates it, because workers are not trusted."""
+    """The result of a cell. The receiver must validate this result, because workers are not trusted."""
 
     row: str = ""
-    """The row as JSON; empty if there is none."""
+    """The row as JSON; empty if the cell has no row."""
     journal: str = ""
     record: str | None = None
     why: str = ""
@@ -67,7 +66,7 @@ class _Open:
 
 
 _OPEN: dict[str, _Open] = {}
-"""Active runs of this process, by id."""
+"""Active runs of this worker process, by the run's id."""
 _LEFT: set[str] = set()
 """Ids of ended runs, which accept no more cells."""
 
@@ -114,7 +113,7 @@ async def _answer(run: Run, cell: Cell) -> CellAnswer:
 
 
 async def leave(run: str) -> None:
-    """End a run on this worker: cancel its cells, stop its processes, and remove its folder."""
+    """End a run on this worker: cancel the run's cells, stop its processes, and remove its folder."""
     _LEFT.add(run)
     await _close(run)
 
@@ -152,7 +151,7 @@ def _under_way(run: Run, opened: _Open, work: asyncio.Task[Row]) -> Iterator[asy
 
 
 def _moved(task: ArenaTask, folder: Path) -> ArenaTask:
-    """Return `task` with `folder` as its workspace. The task's module exists only in memory, so no file is copied."""
+    """Return `task` with `folder` as its workspace. No file is copied, because the task's module is only in memory."""
     module = task.target.module
     target = replace(task.target, module=replace(module, path=folder / module.path.name, root=folder, top=folder))
     return replace(task, target=target, project=replace(task.project, folder=folder))

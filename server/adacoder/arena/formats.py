@@ -46,36 +46,36 @@ Told: TypeAlias = Mapping[str, Any]
 _MOST_BYTES = 1 << 30
 """Maximum size of a file, in bytes."""
 _MOST_UNPACKED = 128 << 20
-"""Maximum size of a compressed file after decompression, in bytes. The largest benchmark has a tenth of this."""
+"""Maximum size of a compressed file after decompression, in bytes. The largest benchmark has a tenth of this size."""
 _LONGEST = 64 << 20
-"""Maximum size of a line, or of a file that is one list, in bytes."""
+"""Maximum size of a line in bytes. This is also the limit for a file that contains one list."""
 _MOST_TASKS = 20_000
-"""Maximum number of tasks in a file. The largest benchmark has half as many."""
+"""Maximum number of tasks in a file. The largest benchmark has half of this number."""
 _MOST_LINES = 500_000
-"""Maximum number of lines in a file. A formatted list can have many short lines."""
+"""Maximum number of lines in a file. A file with one formatted list can have many short lines."""
 _LONGEST_REASON = 200
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, SyntaxError, TypeError, ValueError),
     *(zlib.error, EOFError),
 )
-"""Errors that wrong values in a task can raise."""
+"""Errors that a task with wrong values can cause."""
 _PLAIN = frozenset(
     {"PROTO", "FRAME", "MEMOIZE", "BINPUT", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "PUT", "STOP"}
 )
-"""Opcodes that a pickled string needs. A pickle with any other opcode is refused."""
+"""Opcodes that a pickled string needs. A pickle with other opcodes is refused."""
 _NAME = re.compile(r"[^\W\d]\w*(?=\s*\()")
 _IMPORT_FIRST = re.compile(r"(?P<header>^def .*:\n)[ \t]+(?P<imports>import \w+\n)(?=[ \t]+\"\"\")", re.MULTILINE)
 _TYPING = "from typing import *\n\n\n"
-"""LiveCodeBench's starter code uses names from `typing` without an import."""
+"""Import for LiveCodeBench's starter code, which uses names from `typing` without an import."""
 
 
 class _Unfit(Exception):
-    """The object cannot become a task."""
+    """A JSON object that cannot become a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A task before its function is located."""
+    """A task whose function has not been located in its module."""
 
     id: str
     text: str
@@ -91,9 +91,9 @@ class _Raw:
 class _Format:
     dataset: str
     members: frozenset[str]
-    """Members that identify the format."""
+    """Members of a JSON object that identify the format."""
     read: Callable[[Told, bool], _Raw]
-    """Function that reads an object. Its second argument is True if the prompt may show a test."""
+    """Function that reads a JSON object. The second argument is True if the prompt may show a test."""
 
 
 def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
@@ -138,7 +138,7 @@ def load(path: Path, folder: Path, *, shows: bool = True) -> TaskSet:
 
 
 def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
-    """Yield the objects in a file, decompressed if needed. Add all bytes to `digest`.
+    """Yield the JSON objects in a file, and add the file's bytes to `digest`.
 
     Raises:
         TasksError: the file cannot be read, is too large, or does not contain tasks.
@@ -163,7 +163,7 @@ def _objects(path: Path, digest: hashlib._Hash) -> Iterator[Told]:
 
 
 def _texts(file: IO[bytes], most: int, digest: hashlib._Hash) -> Iterator[str]:
-    """Yield the lines of a file, or the whole text if the file is one list. `most` is the maximum size in bytes.
+    """Yield the lines of a file, or the whole text if the file contains one list. `most` is the maximum size in bytes.
 
     Raises:
         ValueError: the file is too large, or not UTF-8.
@@ -191,17 +191,20 @@ def _task(raw: _Raw, folder: Path) -> ArenaTask:
         raise TypeError("a text is of another type")
     "".join(
         (raw.id, raw.text, raw.solution, raw.difficulty)
-    ).encode()  # raises for lone surrogates, which cannot run or be written to a row
+    ).encode()  # raises an error for lone surrogates, which cannot be written to a row
     target = _located(raw, folder / "task.py", folder)
     canonical = _candidate(raw.solution, target) if raw.solution else None
     return ArenaTask(raw.id, target, Project(folder), canonical, raw.hidden, difficulty=raw.difficulty)
 
 
 def _located(raw: _Raw, path: Path, folder: Path) -> Target:
-    """Locate the function of a task. Mistakes in the published prompts HumanEval/51 and 115 are corrected."""
+    """Locate the function of a task.
+
+    Mistakes in the prompts of HumanEval/51 and HumanEval/115 are corrected.
+    """
     try:
         return locate(raw.text, path, folder, qualname=raw.qualname)
-    except UnreadableExample:  # the docstring has an escape that belongs to an example
+    except UnreadableExample:  # the docstring is not raw, but an example needs a backslash
         text = raw.text.replace('    """', '    r"""', 1)
     except TargetError:  # an import precedes the docstring
         text = _IMPORT_FIRST.sub(r"\g<imports>\g<header>", raw.text)
@@ -232,14 +235,14 @@ def _plus(told: Told, shows: bool) -> _Raw:
         prompt, solution = told["prompt"], told["prompt"] + solution
     arguments = tuple(map(repr, inputs))
     tolerance = float(told.get("atol") or 0)
-    if function == "find_zero":  # any root is right
+    if function == "find_zero":  # any root of the polynomial is right
         call = f"(lambda xs: abs(poly(xs, find_zero(xs))) <= {tolerance or 1e-4})"
         return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(call, arguments, ("True",) * len(inputs)))
     return _Raw(told["task_id"], prompt, function, solution, HiddenCalls(function, arguments, None, tolerance))
 
 
 def _arguments(test: str, function: str) -> str | None:
-    """Return the arguments of the call in `test` as the text of a list. Return None if they are not literals."""
+    """Return the arguments of the call in `test` as the text of a list, or None if the arguments are not literals."""
     for node in ast.walk(ast.parse(test)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
             try:
@@ -250,13 +253,13 @@ def _arguments(test: str, function: str) -> str | None:
 
 
 def _mbpp(told: Told, shows: bool) -> _Raw:
-    if "test" in told:  # some copies of MBPP+ have this form
+    if "test" in told:  # some copies of MBPP+ have such a member
         raise _Unfit("its hidden tests are a program that holds the shown one: take EvalPlus's own file")
     tests = [each for each in told["test_list"] if each.strip()]
     solution = normalize(told["code"])
     function = _tested(solution, tests)
     setup, imports = told.get("test_setup_code") or "", "\n".join(told.get("test_imports", ()))
-    shows = shows and not setup  # with setup code, the docstring alone would not explain the test
+    shows = shows and not setup  # the docstring would not explain a test that needs setup code
     text = told.get("text") or told["prompt"]
     before = f"{imports}\n\n\n" if imports else ""
     prompt = before + _classes(solution, [setup, *tests]) + _stub(solution, function, text, tests[0] if shows else "")
@@ -281,7 +284,7 @@ def _classes(solution: str, tests: Sequence[str]) -> str:
 
 
 def _stub(solution: str, function: str, text: str, test: str) -> str:
-    """Create an empty function, with `text` and a test as its docstring."""
+    """Create an empty function. Its docstring has `text` and a test."""
     found = [each for each in definitions(normalize(solution)) if each.qualname == function]
     if not found:
         raise _Unfit(f"its solution does not define '{function}'")
@@ -349,7 +352,7 @@ def _cases(told: str | Sequence[Told] | None) -> Sequence[Told]:
 
 
 def _pickled_text(data: bytes) -> str:
-    """Extract the string from a pickle without unpickling it, because a pickle can run code.
+    """Extract the string from a pickle without unpickling, because unpickling can run code.
 
     Raises:
         ValueError: `data` does not contain a pickled string.

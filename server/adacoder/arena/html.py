@@ -1,7 +1,7 @@
 """Write a report as one HTML file, with tables and a filterable list of cells.
 
-The page uses no network. Text from models, tasks and users is escaped, or inserted as text by the script. The content
-security policy allows only AdaCoder's own style and script.
+The page uses no network. Text from models, tasks and users is escaped. The content security policy allows only
+AdaCoder's own style and script.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LARGEST_JOURNAL = 64 << 20
 """Maximum size of a journal file, in bytes. Larger journals are not shown."""
 
 FILTERS = ("dataset", "model", "strategy", "status", "right")
-"""Members of a row that the page can filter by, in addition to the task's name."""
+"""Members of a row that readers of the page can filter by. Readers can also filter by the task's name."""
 
 
 def page(
@@ -63,7 +63,7 @@ def page(
 def journal_of(row: Row, rows: Path) -> str | None:
     """Return the text of a row's journal without secrets, or None.
 
-    Rows may come from strangers. Only files named `ROWS.journals/*.md` next to `rows` are read, and links are not
+    Only files named `ROWS.journals/*.md` beside `rows` are read, because rows may come from strangers. Links are not
     followed.
     """
     folder = rows.parent / f"{rows.stem}.journals"
@@ -83,7 +83,7 @@ def journal_of(row: Row, rows: Path) -> str | None:
 
 
 def _about(rows: Sequence[Row]) -> str:
-    """Return a sentence with the number, versions and dates of the rows."""
+    """Return a sentence about the rows: their number, their versions and their dates."""
     if not rows:
         return "There are no rows."
     kinds = (("task", lambda row: (row.dataset, row.task)), ("model", lambda row: row.model))
@@ -96,7 +96,7 @@ def _about(rows: Sequence[Row]) -> str:
 
 
 def _without_rows(tables: Sequence[Table]) -> str:
-    """Return a collapsed section that lists the tables without rows."""
+    """Return a collapsed section with the names of the tables that have no rows."""
     if not tables:
         return ""
     notes = "".join(f"<p class='note'>{_text(note)}</p>" for table in tables for note in table.notes)
@@ -135,7 +135,7 @@ def _text(text: str) -> str:
 
 
 def _data(rows: Iterable[Row], journal: Callable[[Row], str | None]) -> str:
-    """Return the cells as JSON, with `<`, `>` and `&` escaped for a script element."""
+    """Return the cells as JSON for a script element. `<`, `>` and `&` are escaped."""
     cells = [
         {
             **asdict(row),

@@ -1,10 +1,8 @@
-"""Download tasks from the Hugging Face hub.
+"""Download tasks from the Hugging Face hub, with the library `datasets`.
 
-Only a download imports the library `datasets`. The tasks are stored as an ordinary file, with a checksum in a second
-file, and are not downloaded again.
-
-EvalPlus, the -ET variants and LiveCodeBench have a different format on the hub, or need code from there. They can only
-be read from local files.
+The tasks are stored as an ordinary file, with a checksum in a second file, and are not downloaded again. EvalPlus, the
+-ET variants and LiveCodeBench can only be read from local files, because their datasets on the hub have another format
+or need code from there.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ NAMES = tuple(_PLACES)
 
 
 def download(name: str, folder: Path) -> Path:
-    """Return the path of the task file for `name` in `folder`, and download the file if it is missing.
+    """Return the path of the task file for `name` in `folder`. If the file is missing, download it.
 
     Raises:
         TasksError: the file cannot be downloaded, read or written, or it has changed since its download.

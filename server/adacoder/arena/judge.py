@@ -1,10 +1,10 @@
 """Run hidden tests on candidates in the sandbox.
 
-The judge reports only whether and how a candidate failed, never the text of a test. It runs after a request has ended,
-and agents and strategies cannot import it.
+The judge reports only whether and how a candidate failed, never the text of a test. Agents and strategies cannot import
+this module.
 
-Expected results stay in this process. Tests written in Python must run in the candidate's process, but start after the
-candidate was imported.
+Expected results stay in this process. Tests written in Python must run in the candidate's process, but they start after
+the candidate was imported.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _HOW = {FailureKind.TIMED_OUT: "timeout", FailureKind.DENIED: "refused"}
 _RELATIVE = 1e-6
 """Relative tolerance for floats, if a task has no tolerance of its own."""
 _TESTS_SECONDS = 60.0
-"""Minimum time limit for the project's own tests, in seconds."""
+"""Minimum time limit for a run of the project's own tests, in seconds."""
 _FIRST = 5
-"""Coverage is reported for all tests, and also for this number of first tests (AgentCoder, Table 5)."""
+"""Number of first tests for which coverage is reported separately (AgentCoder, Table 5)."""
 _PRINTS = (
     "print((lambda inf, nan: __import__('json').dumps([repr({call}(*each)) for each in [{arguments}]]))"
     "(float('inf'), float('nan')))\n"
@@ -54,9 +54,9 @@ class HiddenJudge:
         self._hosts: dict[tuple[Path, tuple[str, ...]], Host] = {}
         self._turns = turns_for_all()
         self._truth: dict[str, asyncio.Task[tuple[str, ...] | None]] = {}
-        """Results of the canonical solution, by task id."""
+        """Results that the canonical solution computes, by task id."""
         self._judging: dict[bytes, asyncio.Task[Judged]] = {}
-        """Verdicts, finished or running, by a digest of task and text."""
+        """Finished and running judgements, by a digest of task and text."""
 
     async def judge(self, task: ArenaTask, candidate: Candidate) -> Judged:
         """Run the hidden tests of `task` on a candidate.
@@ -68,7 +68,7 @@ class HiddenJudge:
         return await self.judge_text(task, placed.text)
 
     async def judge_text(self, task: ArenaTask, text: str) -> Judged:
-        """Run the hidden tests of `task` on the text of a module.
+        """Run the hidden tests of `task` on a module with the source `text`.
 
         Raises:
             SandboxError: as in `judge`.
@@ -80,7 +80,7 @@ class HiddenJudge:
         return await asyncio.shield(found)
 
     async def ruled(self, task: ArenaTask, difference: Difference) -> Ruling | None:
-        """Return which of two outputs the canonical solution gives, or None for neither.
+        """Return which of two outputs the canonical solution gives, or None if it gives neither.
 
         Raises:
             SandboxError: as in `judge`.
@@ -94,10 +94,9 @@ class HiddenJudge:
         return next((ruling for ruling, result in found if result.matched), None)
 
     async def open_verdict(self, task: ArenaTask, text: str) -> Verdict:
-        """Run hidden tests in Python and return the full verdict.
+        """Run hidden tests that are written in Python, and return the full verdict.
 
-        The verdict quotes the tests, so only benchmarks on recorded replies may use it. There, no model can learn from
-        the quotes.
+        The verdict quotes the tests. Use this method only for benchmarks on recorded replies, which no model sees.
 
         Raises:
             SandboxError: as in `judge`.
@@ -107,7 +106,7 @@ class HiddenJudge:
         return await self._run(task, text, [_statements(task.hidden)])
 
     async def unfit(self, tasks: Iterable[ArenaTask]) -> list[ArenaTask]:
-        """Return the tasks with a canonical solution that fails the hidden tests.
+        """Return the tasks whose canonical solution fails the hidden tests.
 
         Raises:
             SandboxError: as in `judge`.
@@ -117,7 +116,9 @@ class HiddenJudge:
         return [task for task, judged in zip(known, found, strict=True) if judged != PASSED]
 
     async def tried(self, task: ArenaTask, tests: Sequence[Example]) -> DesignedTests:
-        """Run a model's tests on the canonical solution. If a test ends the process, the other tests run in a new one.
+        """Run a model's tests on the canonical solution.
+
+        If a test ends the process, a new process runs the remaining tests.
 
         Raises:
             SandboxError: as in `judge`.
@@ -168,7 +169,7 @@ class HiddenJudge:
         return _word(verdict)
 
     async def _true(self, task: ArenaTask, calls: HiddenCalls) -> tuple[str, ...] | None:
-        """Return the results of the canonical solution, or None if it fails."""
+        """Return the results of the canonical solution, or None if the canonical solution fails."""
         if task.id not in self._truth:
             self._truth[task.id] = asyncio.create_task(self._find_truth(task, calls))
         return await asyncio.shield(self._truth[task.id])
@@ -215,7 +216,7 @@ class HiddenJudge:
         if key not in self._hosts:
             folder = task.project.folder
             interpreter = await asyncio.to_thread(find, settings.interpreter, task.target.module.path.parent, folder)
-            if key not in self._hosts:  # another call may have created the host meanwhile
+            if key not in self._hosts:  # another call may have created the host during the search
                 wishes = replace(settings, hide=(*settings.hide, *task.hide)).wishes
                 self._hosts[key] = Host(
                     interpreter,
@@ -240,7 +241,7 @@ def _word(verdict: Verdict) -> Judged:
 def _printed(verdict: Verdict) -> tuple[str, ...]:
     """Read the results from the last line of output.
 
-    The candidate may have printed anything, so bad output counts as empty.
+    A candidate may have printed anything, so output in another format gives no results.
     """
     lines = verdict.results[-1].got.splitlines() if verdict.results else []
     try:
@@ -264,7 +265,7 @@ def _is_right(one: str, other: str, tolerance: float) -> bool:
 
 
 def _close(one: object, other: object, tolerance: float) -> bool:
-    """Return whether values are equal, with a tolerance for floats. A list equals a tuple with the same items."""
+    """Return whether values are equal, with a tolerance for floats. Lists and tuples with equal items are equal."""
     match one, other:
         case ((int() | float()), (int() | float())) if isinstance(one, float) or isinstance(other, float):
             are_close = math.isclose(one, other, rel_tol=0 if tolerance else _RELATIVE, abs_tol=tolerance or 1e-9)

@@ -1,7 +1,7 @@
 """Compute figures from rows: shares with confidence intervals, costs, and curves.
 
-Intervals are Wilson's 95 % intervals. Samples of one task are not independent, so an interval counts each task once. It
-may be too wide, but not too narrow.
+Intervals are Wilson's 95 % intervals. An interval counts each task once, because samples of one task are not
+independent. An interval may therefore be too wide, but not too narrow.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LEVEL = 0.95
 """Confidence level of the intervals."""
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 PASSED = "passed"
-"""Class of programs without a failure."""
+"""Class of programs that did not fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, and the number of tasks or cells behind it. Shares also have a confidence interval."""
+    """A figure, and the number of tasks or cells that it is computed from. A share also has a confidence interval."""
 
     value: float
     of: int
@@ -52,12 +52,12 @@ class FigureFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Measure:
-    """A function that computes a figure from rows, or returns None if the rows lack the data."""
+    """A function that computes a figure from rows, or returns None if the rows do not have the needed data."""
 
     of: Callable[[Sequence[Row]], Estimate | None]
     form: FigureFormat = FigureFormat.PERCENT
     needs: str = ""
-    """Data that the measure needs and that some rows lack; empty if none."""
+    """Description of the data that the measure needs and that some rows lack; empty if all rows have the data."""
 
     def __call__(self, rows: Sequence[Row]) -> Estimate | None:
         return self.of(rows)
@@ -74,10 +74,10 @@ def task_of(row: Row) -> Task:
 
 
 def counts(row: Row) -> bool:
-    """Return whether the row counts for its model and strategy.
+    """Return whether a row is used to judge its model and strategy.
 
-    Rows do not count if the server failed, the user cancelled the cell, or the judge could not run. If the model wrote
-    no function, the row counts as wrong.
+    A row is not used if the server failed, the user cancelled the cell, or the judge could not run. A row is used and
+    is wrong if the model wrote no function.
     """
     if row.failure_of == "server" or row.status == "cancelled":
         return False
@@ -106,7 +106,7 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
     found, square = hits / of, _Z * _Z
     middle = (found + square / (2 * of)) / (1 + square / of)
     reach = _Z / (1 + square / of) * math.sqrt(found * (1 - found) / of + square / (4 * of * of))
-    # rounding errors must not exclude the share itself
+    # keep the share inside the interval despite rounding errors
     return max(0.0, min(found, middle - reach)), min(1.0, max(found, middle + reach))
 
 
@@ -116,7 +116,7 @@ def share(hits: float, of: int) -> Estimate | None:
 
 
 def by_task(rows: Iterable[Row]) -> Mapping[Task, list[Row]]:
-    """Group the rows that count by task."""
+    """Group the rows by task, without rows that do not count."""
     found: dict[Task, list[Row]] = defaultdict(list)
     for row in rows:
         if counts(row):
@@ -130,7 +130,10 @@ def pass_at(k: int) -> Measure:
 
 
 def _pass_at(k: int, is_right: Callable[[Row], bool | None], needs: str = "") -> Measure:
-    """Return the measure pass@k, with `is_right` as the verdict on a row. An unknown verdict gives no figure."""
+    """Return the measure pass@k, where `is_right` decides whether a row is right.
+
+    If any verdict is unknown, the measure has no figure.
+    """
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         tasks = [[is_right(row) for row in each] for each in by_task(rows).values() if len(each) >= k]
@@ -145,7 +148,7 @@ pass_at_1 = pass_at(1)
 
 
 def by_round(most: int) -> Measure:
-    """Return the measure pass@1 after at most `most` refinement rounds. Branches of a search are counted separately."""
+    """Return the measure pass@1 after at most `most` refinement rounds. Each branch of a search has its own rounds."""
 
     def is_right(row: Row) -> bool | None:
         first: dict[tuple[str, ...], int] = {}
@@ -157,7 +160,7 @@ def by_round(most: int) -> Measure:
 
 
 def by_plan(most: int) -> Measure:
-    """Return the measure pass@1 after `most` plans with all their repairs."""
+    """Return the measure pass@1 after the first `most` plans and the repairs that belong to these plans."""
 
     def is_right(row: Row) -> bool | None:
         plans = [*dict.fromkeys(each.branch for each in row.attempts if each.branch)]
@@ -170,12 +173,12 @@ def by_plan(most: int) -> Measure:
 
 
 def by_program(most: int) -> Measure:
-    """Return the measure pass@1 after `most` programs. A program that a rule repaired is not counted again."""
+    """Return the measure pass@1 after the first `most` programs. A program and its repair by rules count as one."""
     return _pass_at(1, lambda row: _right_of(row, _first_programs(row.attempts, most)), _JUDGED)
 
 
 def after_programs(row: Row, most: int) -> Row:
-    """Return the row as if its request had ended after `most` programs. All attempts must have a verdict."""
+    """Return the row as if the request had ended after `most` programs. All attempts must have a verdict."""
     attempts = _first_programs(row.attempts, most)
     if len(attempts) == len(row.attempts):
         return row
@@ -197,10 +200,10 @@ def _first_programs(attempts: Sequence[RowAttempt], most: int) -> list[RowAttemp
 
 
 def _right_of(row: Row, attempts: Sequence[RowAttempt]) -> bool | None:
-    """Return whether the request would be right if it had ended after `attempts`. Return None without a verdict.
+    """Return whether the request would be right if it had ended after `attempts`, or None if this is unknown.
 
-    The result of the request would be the first attempt that passed the most examples. If `attempts` is complete, the
-    row's own verdict is used, because a strategy may prefer another candidate.
+    The request would then return the first attempt that passed the most examples. If no attempt is missing, the row's
+    own verdict is used.
     """
     if len(attempts) == len(row.attempts):
         return bool(row.right)
@@ -217,13 +220,13 @@ def verified(rows: Sequence[Row]) -> Estimate | None:
 
 @Measure
 def verified_but_wrong(rows: Sequence[Row]) -> Estimate | None:
-    """Share of verified cells that fail the hidden tests."""
+    """Share of verified cells whose candidate fails the hidden tests."""
     counted = [row for row in rows if counts(row) and row.status == "verified"]
     return _of_cells([not row.right for row in counted], counted)
 
 
 def _of_second(is_hit: Callable[[Row, SecondProgram], bool | None]) -> Measure:
-    """Return a measure over the cells with a second program: the share of cells for which `is_hit` is True.
+    """Return the share of cells with a second program for which `is_hit` is True, as a measure.
 
     Cells for which `is_hit` is None are left out.
     """
@@ -245,7 +248,7 @@ wrong_after_answers = _of_second(lambda _, second: not second.right)
 
 
 def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
-    """Return a share of cells. The confidence interval counts each task once."""
+    """Return a share of cells. Its confidence interval uses the number of tasks, not of cells."""
     if not rows:
         return None
     value = sum(hits) / len(rows)
@@ -254,7 +257,7 @@ def _of_cells(hits: Sequence[bool], rows: Sequence[Row]) -> Estimate | None:
 
 
 def mean(of: Callable[[Row], float | None], form: FigureFormat = FigureFormat.NUMBER) -> Measure:
-    """Return a measure: the mean of `of` over cells. Cells for which `of` returns None are left out."""
+    """Return the mean of `of` over cells, as a measure. Cells for which `of` returns None are left out."""
 
     def measure(rows: Sequence[Row]) -> Estimate | None:
         values = [value for row in rows if counts(row) and (value := of(row)) is not None]
@@ -322,21 +325,21 @@ def _covered(rows: Sequence[Row], by: Callable[[DesignedTests], float | None]) -
 
 
 Counting: TypeAlias = Callable[[Sequence[Row]], Mapping[str, float]]
-"""Function that counts something in rows, for each kind. Counts may be means, and so fractions."""
+"""Function that counts the rows or programs of each kind. A count can be a mean, and so a fraction."""
 
 
 def levels(rows: Sequence[Row]) -> Counter[str]:
-    """Count cells by the level at which the strategy ended."""
+    """Count cells by the level that the strategy reached."""
     return Counter(f"Level {row.level}" for row in rows if counts(row) and row.level is not None)
 
 
 def failures_before(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs by class of failure, as the model wrote them."""
+    """Count programs by class of failure before repair by rules."""
     return Counter(before for before, _ in _repairs(rows))
 
 
 def failures_after(rows: Sequence[Row]) -> Counter[str]:
-    """Count programs by class of failure, after repair by rules."""
+    """Count programs by class of failure after repair by rules."""
     return Counter(after for _, after in _repairs(rows))
 
 
@@ -364,11 +367,11 @@ INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER = (
     "Miscellaneous Refinement",
 )
 REFINEMENTS = (INVARIANCE, SAME_MESSAGE, SAME_TYPE, EMPTIED, OTHER)
-"""Kinds of unsuccessful refinement (AdaCoder paper, Table IV). The first kind that fits is counted."""
+"""Kinds of unsuccessful refinement (AdaCoder paper, Table IV). If several kinds fit, the first one counts."""
 
 
 def refinements(rows: Sequence[Row]) -> Counter[str]:
-    """Count the kinds of refinement between consecutive programs of a plan that both fail."""
+    """Count the kinds of refinement between consecutive programs of a plan. Both programs must have failed."""
     found: Counter[str] = Counter()
     for row in rows:
         if not counts(row):

@@ -1,11 +1,10 @@
-"""Turn the user's own code into tasks.
+"""Turn the user's own code into tasks. Each function with passing examples becomes an empty function.
 
-Each function with passing examples becomes an empty function. The model sees the first half of the examples. The other
-examples, and the project's tests that run the function, judge the result. A task needs two examples that run the
-function, or one example and one test.
+The model sees the first half of the examples. The other examples, and the project's tests that run the function, judge
+the result. A task needs two examples that run the function, or one example and one test.
 
-Hidden examples must not leak. They are blanked in all docstrings and comments. Tests, documents and other files that
-contain them are hidden from the model and the sandbox.
+Hidden examples are blanked in all docstrings and comments. Files that contain hidden examples are hidden from the model
+and the sandbox.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ from adacoder.source.text import SourceFile, apply_edits, read
 from adacoder.task import Task, current
 
 HIDES = ("test", "tests", "test_*.py", "*_test.py", "conftest.py", "docs", "*.md", "*.rst")
-"""Patterns of files that may contain hidden examples, in the form of the setting `hide`."""
+"""Patterns of files that may contain hidden examples, written as in the setting `hide`."""
 _MOST_TESTS = 20
 """Maximum number of the project's tests that judge a function."""
 _LEAST_TELLING = 4
-"""Minimum length of a hidden example to search for in other files. Shorter texts, such as `sl`, are too common."""
+"""Minimum length of a hidden example to search for in other files. Shorter texts are too common."""
 _MOST_BYTES = 1 << 20
 """Maximum size of a file to search for hidden examples, in bytes."""
 _MARK = re.compile(r"^[ \t]*(?:>>>|\.\.\.)", re.MULTILINE)
@@ -70,7 +69,7 @@ class _PassingFunction:
 
     @property
     def shown(self) -> int:
-        """Number of examples that the model may see. They are the first ones in the docstring."""
+        """Number of examples that the model may see, counted from the beginning of the docstring."""
         return self.target.examples.index(self.proving[(len(self.proving) + 1) // 2 - 1]) + 1
 
     @property
@@ -86,7 +85,7 @@ class _Read:
     text: str
     docstrings: tuple[Target, ...]
     comments: tuple[Span, ...]
-    """Comments on lines of their own."""
+    """Comments that are alone on their lines."""
 
 
 async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
@@ -124,10 +123,7 @@ async def tasks_of(folder: Path, settings: Settings) -> TaskSet:
 async def _tests(
     targets: Sequence[Target], files: Iterable[Path], folder: Path, settings: Settings, troubles: list[str]
 ) -> list[tuple[str, ...]]:
-    """Return the names of passing tests for each target.
-
-    Messages about tests that cannot run are added to `troubles`.
-    """
+    """Return the names of each target's passing tests. Messages about tests that cannot run are added to `troubles`."""
     if not targets:
         return []
     first = targets[0]
@@ -205,14 +201,14 @@ async def _passing(checks: Checks, file: SourceFile, folder: Path, settings: Set
 
 
 def _proving(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that ran the function. If an example failed, return an empty tuple."""
+    """Return the examples that ran the function, or nothing if an example failed."""
     if outcome.status is not Status.VERIFIED or outcome.verdict is None:
         return ()
     return tuple(result.example for result in outcome.verdict.proving)
 
 
 def _sources(found: Iterable[_PassingFunction]) -> set[str]:
-    """Return the sources of hidden examples, without whitespace. Very short ones are left out."""
+    """Return the sources of hidden examples, without whitespace. Sources shorter than `_LEAST_TELLING` are left out."""
     bare = (_bare(example.source) for each in found for example in each.hidden)
     return {source for source in bare if len(source) >= _LEAST_TELLING}
 
@@ -220,7 +216,7 @@ def _sources(found: Iterable[_PassingFunction]) -> set[str]:
 def _task(
     found: _PassingFunction, folder: Path, modules: Mapping[Path, _Read], hide: tuple[str, ...]
 ) -> ArenaTask | str:
-    """Return the task, or the reason why the function cannot become one."""
+    """Return the task, or the reason why the function cannot become a task."""
     target, path = found.target, found.target.module.path
     name = f"{below(folder, path).as_posix()}::{target.qualname}"
     sources = _sources([found])
@@ -250,7 +246,7 @@ def _said(example: Example) -> tuple[str, str]:
 
 
 def _without(module: _Read, sources: set[str], of: Target | None = None) -> list[Edit]:
-    """Return edits that blank `sources` in comments and docstrings, except in the docstring of the target `of`."""
+    """Return edits that blank `sources` in comments and docstrings, except for the docstring of `of`."""
     if not sources:
         return []
     edits: list[Edit] = []
@@ -264,7 +260,7 @@ def _without(module: _Read, sources: set[str], of: Target | None = None) -> list
 
 
 def _quoting(text: str, target: Target, sources: set[str]) -> set[int]:
-    """Return the lines of a docstring that contain any of the `sources`."""
+    """Return the line numbers of a docstring's lines that contain any of the `sources`."""
     if not any(source in _bare(target.docstring_span.of(text)) for source in sources):
         return set()
     lines = Lines(text)
@@ -277,7 +273,7 @@ def _bare(source: str) -> str:
 
 
 def _taken(examples: Iterable[Example]) -> set[int]:
-    """Return all line numbers of examples."""
+    """Return the numbers of all lines of the examples."""
     return {
         number
         for example in examples
@@ -286,7 +282,7 @@ def _taken(examples: Iterable[Example]) -> set[int]:
 
 
 def _blanks(text: str, docstring: Span, taken: set[int]) -> list[Edit]:
-    """Return edits that empty lines of a docstring without removing them, so that line numbers stay."""
+    """Return edits that empty lines of a docstring. The empty lines remain, so that line numbers do not change."""
     if not taken:
         return []
     lines = Lines(text)

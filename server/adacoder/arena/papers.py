@@ -62,7 +62,10 @@ _FIGURES = {measures.pass_at_1: "pass@1", measures.tokens: "Tokens a task", meas
 
 
 def _against_direct(number: str, measure: Measure, on: str = "") -> Grid:
-    """Define a table of all frameworks on the dataset `on`, or of AdaCoder on both datasets if `on` is empty."""
+    """Define a table of all frameworks on one dataset, or of AdaCoder on both datasets.
+
+    `on` is the name of the one dataset; empty for the table of AdaCoder.
+    """
     is_share = measure is measures.pass_at_1
     how = "change against direct" if is_share else "multiple of increase"
     which = f"multi-agent frameworks on {on}" if on else "AdaCoder"
@@ -87,9 +90,9 @@ PLANNING, NOT_PLANNING = "Planning", "Non-planning"
 
 
 def _regions(rows: Sequence[Row]) -> Mapping[str, float]:
-    """Count the tasks that are solved by planning frameworks, by other frameworks, by both, or by neither.
+    """Return how many tasks only planning frameworks, only other frameworks, both, or neither of them solve.
 
-    Tasks are counted for each non-planning framework and each sample. The result has the means of these counts.
+    The counts are means over the other frameworks and the samples.
     """
     pairs: dict[tuple[str, int], dict[str, list[Row]]] = {}
     planned: dict[int, list[Row]] = {}
@@ -480,11 +483,11 @@ SETS = {
     "codetree": _CODETREE_TABLES,
     "semag": _SEMAG_TABLES,
 }
-"""Definitions of tables by paper. The key `own` has AdaCoder's own tables."""
+"""Definitions of tables by the name of a paper. The name `own` stands for AdaCoder's own tables."""
 
 
 def pass_at_ks(ks: Sequence[int]) -> Grid:
-    """Define a table with pass@k for several k."""
+    """Define a table with pass@k for each k in `ks`."""
     figures = {f"pass@{k}, %": measures.pass_at(k) for k in ks}
     return _overview("pass@k", "pass@k over the tasks that have as many samples", figures)
 
@@ -492,7 +495,7 @@ def pass_at_ks(ks: Sequence[int]) -> Grid:
 def tables(rows: Sequence[Row], sets: Sequence[str] = tuple(SETS), ks: Sequence[int] = ()) -> list[Table]:
     """Return the tables of `sets`.
 
-    The set `own` also gets pass@k for `ks`, and comparisons with the strategies `direct` and `resample`.
+    The set `own` also has tables with pass@k for `ks`, and comparisons with the strategies `direct` and `resample`.
     """
     found = [each.table(rows) for name in sets for each in SETS[name]]
     if "own" in sets:

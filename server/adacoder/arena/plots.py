@@ -28,7 +28,7 @@ _COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7
 """Colours that colour-blind readers can distinguish (Okabe and Ito)."""
 _MARKERS = "osD^vPX*"
 _SPREAD = 0.5
-"""Width of a group of points with the same x, as a share of the distance between groups."""
+"""Width of a group of points with the same x, as a share of the distance between two groups."""
 _MOST_INTERVALS = 48
 _ABREAST = 3
 """Number of circle pairs in a row."""
@@ -63,8 +63,8 @@ def draw(table: Table, path: Path) -> None:
 def _lines(table: Table, axes: Axes) -> None:
     """Draw a line with confidence intervals for each model or strategy.
 
-    Points with the same x are spread so that their intervals do not overlap. If there are many, only the last interval
-    of each line is drawn.
+    Points with the same x are spread, so that their intervals do not overlap. If there are many points, only the last
+    interval of each line is drawn.
     """
     drawn: list[tuple[Drawn, str]] = []
     lowest = 1.0
@@ -102,7 +102,7 @@ def _lines(table: Table, axes: Axes) -> None:
 
 
 def _bars(table: Table, axes: Axes) -> None:
-    """Draw a group of bars for each column that has figures."""
+    """Draw a group of bars for each column with figures in its cells."""
     columns = [x for x in range(len(table.columns)) if any(line.cells[x].estimate for line in table.lines)]
     width = 0.8 / max(len(table.lines), 1)
     drawn: list[tuple[Drawn, str]] = []
@@ -124,9 +124,10 @@ def _bars(table: Table, axes: Axes) -> None:
 
 
 def _circles(table: Table, axes: Axes) -> None:
-    """Draw two overlapping circles for each column, with three counts: only the first, both, only the second.
+    """Draw two overlapping circles for each column of the table.
 
-    The number of tasks that neither solves is written below.
+    The three areas show how many tasks only the first, both, or only the second solve. The number of tasks that neither
+    solves is below the circles.
     """
     from matplotlib.patches import Circle
 
@@ -154,7 +155,7 @@ _DRAWN = {"lines": _lines, "bars": _bars, "circles": _circles}
 
 def _legend(axes: Axes, drawn: Sequence[tuple[Drawn, str]]) -> None:
     """Draw the legend below the axes."""
-    # matplotlib ignores labels that begin with an underscore, so an invisible character is put in front
+    # matplotlib ignores labels that begin with an underscore, so begin with an invisible character
     handles, labels = [each for each, _ in drawn], [f"\u200c{label}" for _, label in drawn]
     legend = axes.figure.legend(  # type: ignore[call-overload]  # matplotlib also accepts containers as handles
         handles, labels, fontsize="small", loc="outside lower center", ncols=2, frameon=False

@@ -1,8 +1,7 @@
 """Rank models and workflows by the functions that they write correctly within a time limit (`adacoder models --rank`).
 
-The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar, 2016). An arm is one model with one
-workflow. After each round, the better half of the arms continues with twice as many functions, so most of the time goes
-to good arms.
+An arm is one model with one workflow. The method is successive halving (Karnin et al., 2013; Jamieson and Talwalkar,
+2016): after each round, the better half of the arms continues with twice as many functions.
 """
 
 from __future__ import annotations
@@ -45,8 +44,9 @@ class Result:
 
 
 Evaluate: TypeAlias = Callable[[Arm, str], Awaitable[Result | None]]
-"""Function that lets an arm write the named function and judges the result. It returns None if the arm cannot be
-judged, for example after a server failure."""
+"""Function that lets an arm write the named function, and returns the judged result.
+
+The result is None if the arm cannot be judged, for example after a server failure."""
 
 
 @dataclass
@@ -57,11 +57,11 @@ class ArmResults:
     results: dict[str, Result | None] = field(default_factory=dict)
     """Results by function, in the order of the attempts."""
     dropped: str = ""
-    """Reason why the arm was dropped; empty if it was not."""
+    """Reason why the arm was dropped; empty for an arm that was not dropped."""
 
     @property
     def counted(self) -> list[Result]:
-        """Results that could be judged."""
+        """Results that were judged."""
         return [each for each in self.results.values() if each is not None]
 
     @property
@@ -92,13 +92,13 @@ class ArmResults:
 
 @dataclass(frozen=True)
 class Ranking:
-    """All arms, best first."""
+    """The ranked arms, best first."""
 
     standings: tuple[ArmResults, ...]
     functions: int
     """Number of available functions."""
     is_complete: bool
-    """True if the last arms tried all functions, so more time would not help."""
+    """True if the last arms tried all functions. More time would then change nothing."""
 
     @property
     def best(self) -> ArmResults | None:
@@ -120,7 +120,7 @@ class Ranking:
 
 
 def _against(best: ArmResults, other: ArmResults, *, is_complete: bool) -> str:
-    """Compare the best arm with the second, on the functions that both tried. Return a sentence."""
+    """Return a sentence that compares the best arm with the second, on the functions that both tried."""
     pairs = _pairs(best, other)
     one, two = sum(first for first, _ in pairs), sum(second for _, second in pairs)
     p = mcnemar(
@@ -167,7 +167,7 @@ async def rank(
     for number in range(rounds := _rounds(len(arms))):
         most = _most(number, rounds, len(functions))
         for position, each in enumerate(going):
-            # Time that an arm does not use goes to later arms and rounds.
+            # An arm's unused time goes to later arms and rounds.
             left = (end - clock()) / (rounds - number) / (len(going) - position)
             await _try(each, functions[:most], evaluate, left, clock)
         ordered = _ordered(going, functions[:most])
@@ -181,19 +181,19 @@ async def rank(
 
 
 def _rounds(arms: int) -> int:
-    """Return the number of rounds. Two arms are left in the last one."""
+    """Return the number of rounds. Two arms are left in the last round."""
     return max(1, math.ceil(math.log2(max(arms, 2))))
 
 
 def _most(number: int, rounds: int, functions: int) -> int:
-    """Return the number of functions for a round. The number doubles until all functions are used."""
+    """Return the number of functions for a round. The number doubles from round to round, up to all functions."""
     return min(functions, max(_LEAST, functions >> (rounds - number - 1)))
 
 
 async def _try(
     each: ArmResults, functions: Sequence[str], evaluate: Evaluate, seconds: float, clock: Callable[[], float]
 ) -> None:
-    """Run an arm on new functions until its time is over. An unfinished function is cancelled."""
+    """Run an arm on new functions until `seconds` have passed. An unfinished function is cancelled."""
     end = clock() + seconds
     for name in functions:
         if name in each.results:
@@ -208,7 +208,7 @@ async def _try(
 
 
 def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str]) -> Sequence[ArmResults]:
-    """Return the dropped arms, each with the reason."""
+    """Return the dropped arms. Each gets the reason why it was dropped."""
     tried = _tried(ordered, functions)
     for each in ordered[keep:]:
         slow = sum(name in each.results for name in functions) < tried
@@ -217,10 +217,10 @@ def _dropped(ordered: Sequence[ArmResults], keep: int, functions: Sequence[str])
 
 
 def _tried(arms: Sequence[ArmResults], functions: Sequence[str]) -> int:
-    """Return how many functions, from the first on, more than half of the arms have tried.
+    """Return the number of functions, from the first on, that more than half of the arms have tried.
 
-    Arms are compared only on these functions. Otherwise, a fast arm could win by functions that slower arms had no time
-    for.
+    Arms are compared only on these functions. Otherwise, a fast arm could win by functions that slower arms never
+    tried.
     """
     counts = sorted((sum(name in each.results for name in functions) for each in arms), reverse=True)
     return min(filter(None, counts[: len(counts) // 2 + 1]), default=0)

@@ -1,7 +1,7 @@
 """Store the results of a comparison, one row per cell.
 
-A file of rows has one JSON object per line and is only appended to. Rows are written to disk at once. If a run is
-killed, the next run repeats only the cells that were running.
+A file of rows has one JSON object per line, and new rows are appended. Every row is written to disk at once, so a
+killed run loses only the cells that were running.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ VERSION = 1
 """Version of the row format. It increases if a member is removed or changes its meaning, but not for a new member."""
 
 _NO_VERSION = 1000
-"""Smallest number that cannot be a version. It means that a row is damaged."""
+"""Smallest number that cannot be a version. A row with such a number is damaged."""
 _LONGEST_LINE = 16 << 20
 """Maximum length of a row, in bytes."""
 _LARGEST = 1 << 53
-"""Maximum value of a number in a row, so that sums and means stay finite."""
+"""Maximum value of a number in a row. Sums and means of such numbers stay finite."""
 _BEGIN = b'{"version":'
 """The first bytes of every row."""
 _GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file (RFC 1952)."""
 
 Key: TypeAlias = tuple[str, str, str, str, str, int, str, int | None]
-"""Identity of a cell: dataset, checksum, task, model, strategy, sample, settings, seed."""
+"""Identifies a cell: dataset, checksum, task, model, strategy, sample, settings, seed."""
 
 
 class RowsError(AdaCoderError):
@@ -52,7 +52,7 @@ class Judged:
     how: str
     """`passed`, `failed`, `timeout` or `refused`."""
     kind: str | None = None
-    """Kind of failure, as in `domain.FailureKind`."""
+    """Kind of failure, a value of `domain.FailureKind`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +61,17 @@ class RowAttempt:
 
     round: int
     call: int
-    """Number of model calls before the attempt."""
+    """Number of model calls in the request before the attempt."""
     agent: str
     """Agent that wrote the candidate, or `debug_specialist` after a repair by rules."""
     failure: str | None = None
     """Kind of failure of the shown examples; None if all passed."""
     examples: tuple[int, int] = (0, 0)
-    """Number of shown examples that passed, and number of all shown examples."""
+    """Number of shown examples that passed, and number of shown examples."""
     right: bool | None = None
     """True if the hidden tests passed; None if they did not run."""
     repaired: bool = False
-    """True if rules made this candidate from the previous one."""
+    """True if repair rules made this candidate from the previous attempt's candidate."""
     rules: tuple[str, ...] = ()
     lines: int = 0
     """Number of lines of code, without blank lines."""
@@ -82,11 +82,11 @@ class RowAttempt:
     error: str | None = None
     """Exception type of the failure, such as `TypeError`."""
     branch: tuple[str, ...] = ()
-    """Branches of the search that the attempt belongs to, outermost first."""
+    """Names of the branches of a search that contain the attempt, outermost first."""
     is_empty: bool = False
-    """True if the body has only docstrings, `pass`, `...` or `return`."""
+    """True if the function's body has only docstrings, `pass`, `...` or `return`."""
     written: int | None = None
-    """Number of tokens that models wrote in the request before the attempt; None in older rows."""
+    """Number of tokens that models wrote in the request before the attempt. Rows from older versions have None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class DesignedTests:
 class SecondProgram:
     """Comparison of a verified candidate with a second program.
 
-    Instead of a user, the canonical solution decides which outputs are right.
+    The canonical solution decides which outputs are right, in place of a user.
     """
 
     inputs: int
@@ -119,7 +119,7 @@ class SecondProgram:
     questions: int
     """Number of questions that the user would get."""
     right: bool | None
-    """True if the program that the canonical solution supports passes the hidden tests."""
+    """True if the program that the canonical solution's answers select passes the hidden tests."""
 
     def __post_init__(self) -> None:
         if self.agreed > self.inputs:
@@ -140,9 +140,9 @@ class Row:
     """Digest of the settings that can change the result."""
     seed: int | None
     status: str
-    """Status of the request, as in `domain.Status`."""
+    """Status of the request, a value of `domain.Status`."""
     right: bool | None
-    """True if the final candidate passed the hidden tests; None without a candidate or a verdict."""
+    """True if the final candidate passed the hidden tests. None if there is no final candidate or no verdict."""
     reason: str | None = None
     judged: Judged | None = None
     candidate: str | None = None
@@ -155,12 +155,12 @@ class Row:
     attempts: tuple[RowAttempt, ...] = ()
     tests: DesignedTests | None = None
     level: int | None = None
-    """Level at which the strategy ended, if it has levels."""
+    """Level that the strategy reached. Most strategies have no levels."""
     programs: int = 0
     journal: str | None = None
     """Path of the journal, relative to the file of rows."""
     failure_of: str | None = None
-    """`server` or `model` if its failure ended the request."""
+    """`server` or `model` if a failure of the server or of the model ended the request."""
     adacoder: str = ""
     python: str = ""
     at: str = ""
@@ -170,7 +170,7 @@ class Row:
     second: SecondProgram | None = None
     """Comparison with a second program, if the setting `crossCheck` is on."""
     values: tuple[tuple[str, str], ...] = ()
-    """Names and values of settings, without long texts. An empty value means None."""
+    """Names and values of settings, without long texts. An empty value stands for None."""
     version: int = field(default=VERSION, kw_only=True)
 
     @property
@@ -182,7 +182,7 @@ class Row:
         )
 
     def value(self, name: str) -> str:
-        """Return a member or setting as text. The text is empty if the row does not have it."""
+        """Return a member or setting as text. The text is empty if the row does not have this member or setting."""
         return str(getattr(self, name) if hasattr(self, name) else dict(self.values).get(name, ""))
 
     def line(self) -> str:
@@ -211,7 +211,7 @@ def parse(line: str) -> Row | None:
 
 
 def checked(kind: Any, told: JSON) -> Any:
-    """Validate JSON data and convert it to the type `kind`.
+    """Validate JSON data, and return the data as the type `kind`.
 
     Raises:
         TypeError: the data have another type, or lack a member.
@@ -257,9 +257,9 @@ class RowsReader:
     unread: int = 0
     """Number of lines that are not rows."""
     first: str = ""
-    """Place of the first line that is not a row."""
+    """File and line of the first line that is not a row."""
     newer: list[str] = field(default_factory=list)
-    """Messages about rows from a newer version of AdaCoder."""
+    """Messages about rows that a newer version of AdaCoder wrote."""
 
     def rows(self, path: Path) -> Iterator[Row]:
         """Yield the rows of a file, which may be compressed with gzip.
@@ -310,7 +310,11 @@ def _decompressed(file: IO[bytes]) -> IO[bytes]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file. A longer line is cut to `_LONGEST_LINE` + 1 bytes, which callers treat as invalid."""
+    """Yield the lines of a file.
+
+    A line of more than `_LONGEST_LINE` bytes is cut to one byte more than this limit. Callers treat such a line as
+    invalid.
+    """
     while line := file.readline(_LONGEST_LINE + 1):
         yield line
         while len(line) > _LONGEST_LINE and not line.endswith(b"\n"):
@@ -318,10 +322,10 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class RowsFile:
-    """A file to which one run appends rows."""
+    """A file of rows. One run at a time can append rows."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and remove an incomplete last line, which a killed run may have left.
+        """Open the file. An incomplete last line is removed, because a killed run may have left such a line.
 
         Raises:
             RowsError: the file cannot be written, or another run writes to it.
@@ -370,7 +374,7 @@ class RowsFile:
             self._file.truncate(end)
 
     async def add(self, row: Row) -> None:
-        """Append a row and wait until it is on disk. Cancellation of the caller does not stop the write.
+        """Append a row, and wait until the row is on disk. The write continues even if the caller is cancelled.
 
         Raises:
             RowsError: the row could not be written. The file is unchanged.
@@ -395,7 +399,7 @@ class RowsFile:
                 raise RowsError(f"The rows cannot be written to {self.path}: {error.strerror}.") from error
 
     def _write(self, text: bytes) -> None:
-        """Write the text and flush it to disk. After an error, remove the partial line."""
+        """Write the text, and flush the file to disk. After an error, remove the incomplete line."""
         length = self._file.seek(0, os.SEEK_END)
         try:
             rest = memoryview(text)
@@ -414,7 +418,7 @@ class RowsFile:
 
 
 def _lock(file: IO[bytes], path: Path) -> None:
-    """Lock a file against other runs while it is open. On Windows, do nothing."""
+    """Lock an open file against other runs. On Windows, do nothing."""
     if sys.platform == "win32":
         return
     import fcntl

@@ -1,7 +1,7 @@
 """Run all cells of a comparison, several at a time on each model server.
 
-A carrier runs the cells, on this machine (`Bench`) or on a cluster (`Cluster`). A cell whose server fails is retried
-for a while. If it still fails, it gets no row, and the next run tries it again.
+A carrier runs the cells: `Bench` on this machine, or `Cluster` on a cluster. If the server of a cell fails, the runner
+retries the cell for a while. A cell that still fails gets no row, so the next run repeats the cell.
 
 A run can be stopped at any time without losing finished rows.
 """
@@ -21,16 +21,16 @@ _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 """Maximum pause before a retry, in seconds. Pauses double from one retry to the next."""
 _GIVES_UP = 3
-"""Number of consecutive permanent failures after which a model's remaining cells are skipped."""
+"""Number of permanent failures in a row after which the rest of a model's cells is skipped."""
 _LOOKS = 1.0
-"""Seconds between checks for new slots."""
+"""Seconds between two checks whether a server has new slots."""
 
 
 class Carrier(Protocol):
     """Runs cells, on this machine or elsewhere."""
 
     def server_of(self, model: str) -> str:
-        """Return the name of a model's server. The name must not change during a run."""
+        """Return a name for the server that runs a model. The name must not change during a run."""
         ...
 
     def slots_of(self, server: str) -> int:
@@ -84,7 +84,7 @@ class RunProgress:
     server_failures: int = 0
     """Number of tries that failed because of a server or its environment."""
     waiting: str = ""
-    """Latest failure of a server while the run waits for this server; empty otherwise."""
+    """Message about a server's latest failure while the run waits for the server; empty otherwise."""
     troubles: dict[str, int] = field(default_factory=dict)
     """Number of cells without a row, by reason."""
     columns: dict[tuple[str, str], Column] = field(default_factory=dict)
@@ -122,9 +122,9 @@ class Runner:
     carrier: Carrier
     rows: RowsFile
     patience: float = 600.0
-    """Time for which a cell is retried while its server fails, in seconds."""
+    """Seconds for which a cell is retried while its server fails."""
     slots: int | None = None
-    """Number of cells to run in parallel on each server; None for the carrier's choice."""
+    """Number of cells to run in parallel on each server. With None, the carrier decides."""
     hear: Hear = lambda progress: None
 
     async def run(self) -> RunProgress:
@@ -165,7 +165,7 @@ class _ServerCells:
         self._cells = cells
         self._under_way: set[asyncio.Task[None]] = set()
         self._failed: dict[str, int] = {}
-        """Number of consecutive permanent failures by model."""
+        """Number of permanent failures in a row, by model."""
 
     async def work(self) -> None:
         """Run all cells that have no row."""
@@ -192,7 +192,7 @@ class _ServerCells:
             self._runner.hear(self._progress)
 
     async def _patiently(self, cell: Cell) -> Row | None:
-        """Run a cell and return its row, or None if it cannot be run. Retry while its server fails."""
+        """Run a cell and return its row, or None if no row could be made. Retry while the cell's server fails."""
         end, pause, progress = None, _FIRST_PAUSE, self._progress
         while True:
             try:

@@ -1,9 +1,7 @@
-"""Build tables from rows.
+"""Build tables from rows. The definitions of the tables are in `papers`.
 
-A `Grid` defines a table of figures, and a `Tally` defines a table of counts by kind. Both produce a `Table`, which can
-be written in several formats. The definitions are in `papers`.
-
-A table without rows has notes that name the missing rows.
+A `Grid` defines a table of figures, and a `Tally` defines a table of counts by kind. Both produce a `Table`. A table
+without rows has notes that name the missing rows.
 """
 
 from __future__ import annotations
@@ -34,11 +32,11 @@ from adacoder.arena.rows import Row
 from adacoder.report import inline
 
 Where: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Required values of a row's members and settings. A tuple lists alternatives."""
+"""Required values of a row's members and settings. A tuple means that any of its values is accepted."""
 
 _COLUMN = ("dataset", "model", "strategy")
 _INDEXED = (*_COLUMN, "difficulty", "temperature", "max_iterations")
-"""Members and settings of a row that tables may select by."""
+"""Members and settings by which tables select rows."""
 
 NOTHING = "–"
 """Text of a cell without data."""
@@ -58,14 +56,15 @@ class Relative(StrEnum):
     """Way to compare a figure with its base."""
 
     CHANGE = "change"
-    """Change in percent, as the papers show pass@1."""
+    """Change in percent. The papers show pass@1 in this way."""
     MULTIPLE = "multiple"
-    """Increase as a multiple of the base, as the AdaCoder paper shows tokens: three times as many tokens are ↑2×."""
+    """Increase as a multiple of the base: three times as many tokens are ↑2×. The AdaCoder paper shows tokens in this
+    way."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A line or column of a table: the rows that it selects, and its measure if the table has several."""
+    """A line or column of a table: the rows that it selects, and the measure of these rows."""
 
     label: str
     where: Where = field(default_factory=dict)
@@ -74,13 +73,13 @@ class Slice:
 
 
 Axis: TypeAlias = tuple[Slice, ...] | str
-"""Lines or columns of a table. A text such as `model,strategy` names members of a row, and each combination of their
-values becomes a line or column."""
+"""Lines or columns of a table. A text such as `model,strategy` names members of a row. Each combination of values
+becomes a line or column."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell's text, and the numbers behind it."""
+    """A cell's text, and the numbers that the text shows."""
 
     text: str = NOTHING
     estimate: Estimate | None = None
@@ -98,7 +97,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finished table. Without lines, its notes name the missing rows."""
+    """A finished table. A table without lines has notes that name the missing rows."""
 
     name: str
     title: str
@@ -123,19 +122,19 @@ class _Spec:
     plot: str = ""
     across: str = ""
     remark: str = ""
-    """Note on differences from the paper's table."""
+    """Note about differences from the table in the paper."""
     options: str = ""
     """Command-line options that produce the rows."""
 
 
 class _Sorted:
-    """An index of rows by the members that tables select by, so that a cell need not scan all rows."""
+    """An index of rows by their members, so that a cell of a table need not scan all rows."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._groups: dict[tuple[str, ...], list[Row]] = {}
         """Rows by their values of the members in `_INDEXED`."""
         self._having: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        """For each value of a member, the keys of the groups with this value."""
+        """Keys in `_groups`, by a member or setting and its value."""
         self._measured: dict[tuple[object, ...], Estimate | None] = {}
         for row in rows:
             key = tuple(map(row.value, _INDEXED))
@@ -152,7 +151,7 @@ class _Sorted:
     def measured(self, measure: Measure, where: Where) -> Estimate | None:
         """Return a measure of the rows with the values in `where`.
 
-        Results are cached, because many cells share a base.
+        Results are cached, because many cells are compared with the same base.
         """
         asked = (measure, *where.items())
         if asked not in self._measured:
@@ -182,12 +181,12 @@ class Grid(_Spec):
     corner: str = "Models"
     measure: Measure | None = None
     base: Where | None = None
-    """Values that select the rows to compare a cell with. They replace the cell's own values."""
+    """Values that select the rows to compare a cell with. These values replace the cell's own values."""
     relative: Relative = Relative.CHANGE
     average: bool = False
     """True to add a last line with the mean change of each column."""
     mean: bool = False
-    """True to add a last column with the mean of each complete line."""
+    """True to add a last column with the mean of each line that has no empty cells."""
 
     @property
     def needs(self) -> str:
@@ -228,14 +227,14 @@ class Grid(_Spec):
 
 @dataclass(frozen=True)
 class Tally(_Spec):
-    """A table of counts by kind. Each cell also has the kind's share of its column."""
+    """A table of counts by kind. A cell shows a count, and the share of this count in the column."""
 
     counting: Counting | None = None
     kinds: tuple[str, ...] = ()
     """Kinds to list first, in this order."""
     corner: str = "Kind"
     needs: str = ""
-    """Data that the rows need. If the table is empty, a note names the data."""
+    """Description of the data that rows need. A note in an empty table shows this description."""
 
     def table(self, rows: Sequence[Row]) -> Table:
         """Return the table for `rows`."""
@@ -269,7 +268,7 @@ def _mean(cells: Sequence[TableCell], form: FigureFormat) -> TableCell:
 
 
 def comparison(rows: Sequence[Row], base: Where) -> Table:
-    """Compare each model and strategy with the base on the same tasks, by McNemar's exact test."""
+    """Compare each model and strategy with the base on the same tasks (McNemar's exact test)."""
     lines = []
     used = _Sorted(rows)
     words = cache(lambda *where: first_samples(used.matching(dict(where))))
@@ -294,7 +293,7 @@ def comparison(rows: Sequence[Row], base: Where) -> Table:
 def equal_tokens(rows: Sequence[Row], base: Where) -> Table:
     """Compare each model and strategy with the base at equal cost, on the same tasks.
 
-    The base is cut to its first programs (see `at_equal_tokens`).
+    Only the first programs of the base count (see `at_equal_tokens`).
     """
     lines, lacking = [], []
     used = _Sorted(rows)
@@ -363,9 +362,9 @@ def _table(
 
 
 def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
-    """Return a text that names the strategies and datasets without rows, and the command that produces the rows.
+    """Return a text that names the strategies and datasets without rows, and the command that produces these rows.
 
-    If all of them have rows, name other missing values instead. If nothing is missing, the text is empty.
+    If all of them have rows, the text names other missing values. The text is empty if nothing is missing.
     """
     missing: dict[str, dict[str, None]] = {"strategy": {}, "dataset": {}}
     further: dict[str, dict[str, None]] = {}
@@ -391,7 +390,7 @@ def _absent(rows: _Sorted, wheres: Iterable[Where], options: str) -> str:
 
 
 def _doubts(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield warnings about differences that make cells hard to compare."""
+    """Yield warnings about differences between rows that make cells hard to compare."""
     tasks: dict[str, dict[tuple[str, str], set[str]]] = {}
     settings: dict[tuple[str, str], set[str]] = {}
     left_out = 0
@@ -468,10 +467,11 @@ def markdown(table: Table) -> str:
 
 
 _FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""Characters with which a spreadsheet formula can begin, in ASCII and in full width."""
+"""Characters that can begin a spreadsheet formula, in ASCII and in full width."""
 CSV_COLUMNS = ("table", "line", "column", "value", "low", "high", "of", "relative")
-"""Columns of the CSV file. `value` is a plain number: a share from 0 to 1, tokens or seconds. In `relative`, 0.5 means
-50 % more."""
+"""Columns of the CSV file. `value` is a plain number: a share from 0 to 1, tokens or seconds.
+
+In the column `relative`, 0.5 means 50 % more."""
 
 
 def as_csv(tables: Iterable[Table]) -> str:
@@ -491,11 +491,11 @@ def as_csv(tables: Iterable[Table]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Escape a text so that no spreadsheet reads it as a formula or a new line.
+    """Escape a text so that no spreadsheet reads the text as a formula or a new line.
 
-    Leading whitespace is escaped, too, because some spreadsheets drop it.
+    Leading whitespace is also escaped, because some spreadsheets drop it.
     """
-    text = text.replace("\r", r"\r")  # the writer does not quote a carriage return
+    text = text.replace("\r", r"\r")  # the CSV writer does not quote a carriage return
     return f"'{text}" if text.lstrip().startswith(_FORMULAS) or text[:1].isspace() else text
 
 

@@ -1,4 +1,4 @@
-"""Tasks of the arena: a function to write, with hidden tests that only the judge may read."""
+"""Tasks of the arena. A task is a function to write, with hidden tests. Only the judge may read these tests."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ class TasksError(AdaCoderError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Statements:
-    """Hidden tests as Python code, which raises an error if the function is wrong."""
+    """Hidden tests as Python code. The code raises an error if the function is wrong."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HiddenCalls:
-    """Hidden calls of the function. The sandbox never sees the expected results."""
+    """Hidden tests as calls of the function. The sandbox never sees the expected results."""
 
     call: str
-    """Expression to call, such as `f` or `Solution().f`."""
+    """Expression for the function to call, such as `f` or `Solution().f`."""
     arguments: tuple[str, ...]
     """Arguments of each call, as the text of a list."""
     wanted: tuple[str, ...] | None
-    """Expected result of each call, as the text of a literal. None means that the canonical solution computes the
-    results."""
+    """Expected result of each call, as the text of a literal. None if the canonical solution computes the results."""
     tolerance: float = 0.0
     """Absolute tolerance for floats; 0 means a relative tolerance of one millionth."""
 
@@ -41,9 +40,9 @@ class Examples:
     """Hidden tests from the user's own docstring and project."""
 
     examples: tuple[Example, ...]
-    """All examples of the docstring, because hidden examples may use names from shown examples."""
+    """All examples of the docstring. Hidden examples may use names that shown examples define."""
     tests: tuple[str, ...] = ()
-    """Names of the project's tests that must also pass, as pytest writes them."""
+    """Names of the project's tests that must also pass, in pytest's form."""
 
 
 Hidden: TypeAlias = Statements | HiddenCalls | Examples
@@ -72,7 +71,7 @@ class TaskSet:
     dataset: str
     """Name of the dataset, such as `humaneval`."""
     checksum: str
-    """Checksum of the file, or of the texts in a folder, as `sha256:…`."""
+    """Checksum of the file or of the folder's texts, as `sha256:…`."""
     tasks: Sequence[ArenaTask]
     left_out: tuple[str, ...] = ()
-    """Messages about objects, functions and files that could not be used."""
+    """Messages about parts of the file or folder that could not become tasks."""

@@ -38,15 +38,15 @@ class Address:
     url: str
     """URL such as `http://127.0.0.1:11434`, with an optional path."""
     loopback: bool
-    """True if the server is on this machine, so that no proxy is used."""
+    """True if the server is on this machine. Connections to this machine use no proxy."""
     named: bool
-    """True if the user gave the address. False for Ollama's default address."""
+    """True if the user gave the server's address. False for Ollama's default address."""
 
     @property
     def may_have_key(self) -> bool:
         """True if an API key may be sent to the server.
 
-        The user must have given the address. The connection must be encrypted, or stay on this machine.
+        The user must have given the server's address, and the connection must use TLS or stay on this machine.
         """
         return self.named and (self.loopback or self.url.startswith("https:"))
 
@@ -58,7 +58,7 @@ class Address:
     async def is_private(self) -> bool:
         """Return whether all IP addresses of the host are on this machine or in a private network.
 
-        This may query name servers, but sends nothing to the host itself.
+        The host's name may be looked up, but nothing is sent to the host itself.
 
         Raises:
             OSError, UnicodeError: the host's name cannot be resolved.
@@ -88,11 +88,12 @@ async def require_private(place: Address, kind: Kind, seconds: float) -> None:
 
 
 def address(host: str | None) -> Address:
-    """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default.
+    """Return the address of an Ollama server: `host`, else `OLLAMA_HOST`, else Ollama's default address.
 
     `host` has the format of `OLLAMA_HOST`. The default port is 11434 without a scheme, 80 after `http://` and 443 after
-    `https://`. An address for listening, such as `0.0.0.0`, means this machine. In WSL, the default is a server on
-    Windows if none runs in WSL.
+    `https://`. An address for listening, such as `0.0.0.0`, stands for this machine.
+
+    In WSL, the default address leads to Windows if no server runs in WSL.
 
     Raises:
         BadHost: the text is not an address.
@@ -125,7 +126,10 @@ def base_url(written: str | None) -> Address:
 
 
 def _read(written: str, bare_port: int) -> Address:
-    """Parse an address. If it has neither a scheme nor a port, use `bare_port`. Raise ValueError if it is invalid."""
+    """Parse an address. Its port is `bare_port` if the address has neither a scheme nor a port.
+
+    Raise ValueError if the address is invalid.
+    """
     scheme, separator, rest = written.partition("://")
     if not separator:
         scheme, rest = "http", written
@@ -147,7 +151,7 @@ def _bracketed(rest: str) -> str:
 
 
 def _machine(name: str) -> tuple[str, bool]:
-    """Return a host's name as URLs write it, and whether it is this machine.
+    """Return a host's name as URLs write it, and whether the host is this machine.
 
     Raise ValueError if the name is invalid.
     """

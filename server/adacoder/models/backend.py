@@ -43,7 +43,7 @@ class Session:
     """Mean duration of a model call in the last request, in seconds, by model id."""
 
     def note_calls(self, model: str | None, steps: Sequence[Step]) -> None:
-        """Record the mean duration of a request's model calls."""
+        """Record how long the model calls of a request took on average."""
         seconds = [step.seconds for step in steps if isinstance(step.details, Asked)]
         if model is not None and seconds:
             self.seconds_a_call[model] = sum(seconds) / len(seconds)
@@ -62,7 +62,7 @@ class Backend(ABC):
     """Opens and examines models of one kind. Create a new instance for each request or examination."""
 
     slots = 1
-    """Number of requests that a server of this kind can handle in parallel without slowing down."""
+    """Number of requests that a server can handle in parallel without slowing down."""
 
     def __init__(self, settings: Settings, session: Session, on_wait: OnWait) -> None:
         """`on_wait` is called with a reason when a request has to wait."""
@@ -80,11 +80,11 @@ class Backend(ABC):
 
     @abstractmethod
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Check whether the model that `open_model` would open can be used. No model is loaded for this.
+        """Check whether the model that `open_model` would open can be used. The model is not loaded for this.
 
         Args:
             name: as in `open_model`.
-            how: how the model was chosen, such as "as named". The findings repeat it.
+            how: how the model was chosen, such as "as named", for the texts of the findings.
             probes_speed: True if the caller measures the model's speed afterwards, which loads the model.
         """
 
@@ -96,7 +96,7 @@ class ServedBackend(Backend):
     prefix: str
     """First part of a model id, such as `ollama`."""
     reload_advice = ""
-    """Advice if a loaded model did not answer and had to be unloaded; empty for none."""
+    """Advice for a model that did not answer until it was loaded again; empty for none."""
 
     @property
     def deadlines(self) -> Deadlines:
@@ -117,12 +117,12 @@ class ServedBackend(Backend):
         )
 
     async def require_home(self, place: Address) -> None:
-        """Raise a ModelError if `place` is outside of private networks and the settings forbid this."""
+        """Raise a ModelError if `place` is not in a private network, unless the settings allow such servers."""
         if not self.settings.allow_cloud:
             await require_private(place, self.kind, self.deadlines.connect)
 
     async def soon(self, answer: Awaitable[T], url: str) -> T:
-        """Wait a short time for `answer`, which must not need a loaded model.
+        """Wait a short time for `answer`, which must not depend on a loaded model.
 
         Raises:
             NotRunning: no answer came in time.
@@ -134,7 +134,7 @@ class ServedBackend(Backend):
             raise NotRunning(url, self.kind) from None
 
     async def measure(self, name: str) -> Finding:
-        """Measure a model's speed. This loads the model."""
+        """Load a model and measure its speed."""
         model_id = f"{self.prefix}:{name}"
         finding = partial(Finding, "Speed", model=model_id)
         self.on_wait(f"measuring {model_id}")

@@ -1,6 +1,6 @@
 """Open models by their id: `ollama:qwen2.5-coder:7b` (`ollama:` is optional), `openai:MODEL` or `replay:PATH`.
 
-To add a kind of model, define a `Backend` in a new module of this package, and add it to `BACKENDS`.
+To add a kind of model, define a `Backend` in a new module of this package, and add the class to `BACKENDS`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ async def open_model(
 ) -> ChatModel:
     """Open the model with this id. Without an id, open the best installed code model.
 
-    With the setting `record`, the conversation is recorded together with `about`. `on_wait` is called with a reason
-    when the request has to wait.
+    The setting `record` records the conversation together with `about`. `on_wait` is called with a reason when the
+    request has to wait.
 
     Raises:
         ModelError: the model cannot be opened. Some backends notice only at the first call that a model is missing.
@@ -57,10 +57,10 @@ def kind_and_name(model_id: str | None) -> tuple[str, str]:
 
 
 def _redaction(settings: Settings, about: About | None) -> Redaction:
-    """Return the redaction that removes names of this machine, its user and its servers from recordings."""
+    """Return the redaction for recordings. It removes names of this machine, of the user and of model servers."""
     servers: list[str] = []
     for read, written in ((address, settings.host), (base_url, settings.base_url)):
-        with suppress(ModelError):  # an invalid address is reported when it is used
+        with suppress(ModelError):  # the call that uses an invalid address reports the error
             servers.append(read(written).url)
     return Redaction.here(None if about is None else about.workspace, servers)
 

@@ -12,7 +12,7 @@ from adacoder.domain import Message, Reply
 from adacoder.models.window import Window
 
 Enough = Callable[[str], bool]
-"""Function that gets the growing reply, and returns True to end it early."""
+"""Function that gets a growing reply, and returns True to end the reply early."""
 OnWait = Callable[[str], None]
 """Function that gets the reason for a wait, such as `waiting for the model, 1 ahead`."""
 
@@ -56,11 +56,11 @@ class Answering(Protocol):
 
     @property
     def name(self) -> str | None:
-        """Model id, such as `ollama:qwen2.5-coder:7b`. It may be None before the first call."""
+        """Model id, such as `ollama:qwen2.5-coder:7b`; possibly None before the first call."""
         ...
 
     async def window(self) -> Window:
-        """Return the model's context window. It stays the same during a request.
+        """Return the model's context window, which stays the same during a request.
 
         Raises:
             ModelError: the model may not be used, or does not exist.
@@ -97,20 +97,19 @@ class ChatModel(Answering, Protocol):
 class Leases:
     """Queues of requests that wait for a model.
 
-    A request keeps its model until the request ends. If two requests took turns, the server would lose its prompt cache
-    at each change.
+    A request keeps its model until the request ends. Alternating requests would make the server lose its prompt cache.
     """
 
     def __init__(self, places: int = 1) -> None:
-        """`places` is the number of requests that may use a model in parallel. The server needs as many slots."""
+        """`places` is the number of requests that may use a model in parallel."""
         self._places = places
         self._queues: dict[Hashable, list[asyncio.Event]] = {}
 
     @asynccontextmanager
     async def lease(self, key: Hashable, on_wait: OnWait) -> AsyncGenerator[None]:
-        """Use the model `key` inside the `async with` block. Requests get it in the order of their calls.
+        """Use the model `key` inside the `async with` block. Models are given to requests in the order of their calls.
 
-        During a wait, `on_wait` gets a message such as `waiting for the model, 1 ahead` whenever the number changes.
+        While a request waits, `on_wait` gets messages such as `waiting for the model, 1 ahead`.
         """
         queue = self._queues.setdefault(key, [])
         moved = asyncio.Event()

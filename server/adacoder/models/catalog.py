@@ -23,8 +23,7 @@ _CODER = re.compile(r"code|codestral|devstral")
 """Matches the name of a model family for code."""
 
 _MEMORY_SHARE = 2 / 3
-"""Share of this machine's memory that a default model may use. The rest is for its context window, the editor and the
-system."""
+"""Share of this machine's memory that a default model may use. The context window and other programs need the rest."""
 
 _SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([BM])", re.IGNORECASE)
 _BYTES_PER_PARAMETER = 0.6
@@ -34,7 +33,7 @@ _AT_ONCE = 4
 _MOST_MODELS = 500
 """Maximum number of models in a list. Ollama lists recently changed models first."""
 _MOST_ASKED = 50
-"""Maximum number of models to look up for a default model."""
+"""Maximum number of models whose properties are requested to choose a default model."""
 _ASKING = 20.0
 """Timeout for describing all models, in seconds."""
 _LONGEST_NAME = 1000
@@ -56,7 +55,8 @@ class InstalledModel:
     quantization: str = ""
     """Quantization, such as `Q4_K_M`; empty if unknown."""
     fits: bool | None = None
-    """True if this machine has enough memory for the model. None if unknown, or if the model runs elsewhere."""
+    """True if this machine has enough memory for the model. None if this is unknown, or if another machine runs the
+    model."""
 
     @property
     def is_too_large(self) -> bool:
@@ -88,9 +88,9 @@ class Described:
 
     model: InstalledModel
     facts: Facts | None
-    """Properties of the model; None if the server does not report them."""
+    """Properties of the model; None if the server does not report any."""
     running: Running | None
-    """State of the loaded model. None if it is not loaded, or if the server does not say."""
+    """State of the loaded model. None if the model is not loaded, or if the server does not report states."""
 
 
 Named = TypeVar("Named", InstalledModel, Running)
@@ -144,7 +144,7 @@ async def described(host: str | None) -> Listing[Described]:
                     async with asyncio.timeout_at(due):
                         return await server.facts(name)
                 except (ModelError, TimeoutError):
-                    return None  # other models can still be described
+                    return None  # describe the other models anyway
 
         facts = await asyncio.gather(*(ask(model.name) for model in models))
         listing = Listing(
@@ -188,7 +188,7 @@ async def version(host: str | None) -> str:
 async def best(host: str | None, deadlines: Deadlines | None = None) -> InstalledModel | None:
     """Return the best code model of the Ollama server at `host`, or None if none is suitable.
 
-    The model must be local, and the server must say that it can chat. See `rank` for the order.
+    The model must be local and able to chat. For the order of models, see `rank`.
 
     Raises:
         ModelError: no server answers there.
@@ -204,8 +204,8 @@ async def best(host: str | None, deadlines: Deadlines | None = None) -> Installe
 def rank(models: Iterable[InstalledModel]) -> list[InstalledModel]:
     """Sort the models that may be used by default, best first. Cloud models and base models are left out.
 
-    Models for code come first, and larger models come before smaller ones. Models that need too much memory come last,
-    smallest first.
+    Models for code come first, then other models, each from large to small. Models that need too much memory come last,
+    from small to large.
     """
     fit = [model for model in models if model.chats and not model.cloud]
     return sorted(fit, key=_order)
@@ -218,7 +218,7 @@ def _order(model: InstalledModel) -> tuple[bool, bool, float]:
 
 
 def find(name: str, models: Iterable[Named]) -> Named | None:
-    """Find the model that a user means by `name`."""
+    """Find the model with `name`. Names that Ollama treats as equal match."""
     return next((model for model in models if canonical(model.name) == canonical(name)), None)
 
 
@@ -248,7 +248,7 @@ async def _models(server: OllamaServer) -> Listing[InstalledModel]:
 
 
 async def _facts(server: OllamaServer, model: str) -> Facts | None:
-    """Return the properties of `model`. Return None if the server cannot report them, for example for a broken file."""
+    """Return the properties of `model`, or None if the server cannot report them."""
     try:
         return await server.facts(model)
     except (BadReply, ModelMissing):
@@ -263,7 +263,10 @@ async def _running(server: OllamaServer) -> tuple[Running, ...] | None:
 
 
 def _installed(tag: Mapping[str, object], most: int | None) -> InstalledModel:
-    """Read an entry of Ollama's `/api/tags`. `most` is this machine's memory; None if models run elsewhere."""
+    """Read an entry of Ollama's `/api/tags`.
+
+    `most` is this machine's memory, or None if another machine runs the models.
+    """
     name, size = str(tag.get("name")), count(tag.get("size"))
     details = tag.get("details")
     stated = details if isinstance(details, dict) else {}

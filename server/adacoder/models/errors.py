@@ -1,6 +1,6 @@
 """Errors of model servers and connections. Each message is one sentence for the user, with a remedy.
 
-Names of settings are separate parts of a message (`messages.Text`), because each user interface spells them
+Names of settings are separate parts of a message (`messages.Text`), because each user interface spells settings
 differently.
 """
 
@@ -26,25 +26,25 @@ REPLY_TIMEOUT = Named("replyTimeout")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of model server, with phrases for messages about it."""
+    """A kind of model server, with phrases for error messages about such servers."""
 
     name: str
     write: str
-    """Instruction to write a server's address."""
+    """Phrase that tells the user how to write a server's address."""
     start: Text
-    """Instruction to start a server."""
+    """Phrase that tells the user how to start a server."""
     name_it: Text
-    """Settings that give a server's address."""
+    """Settings that contain a server's address."""
     get: str
-    """Instruction to get a model, with `{model}` in place of its name."""
+    """Phrase that tells the user how to get a model. `{model}` stands for the model's name."""
     pulls: bool
     """True if the server can download models."""
     look: str
-    """Instruction to check what a server does."""
+    """Phrase that tells the user how to check what a server does."""
     free: str
-    """Instruction to unload a model that does not answer; empty if this is impossible."""
+    """Phrase that tells the user how to unload a model that does not answer; empty if users cannot unload models."""
     key: str
-    """Environment variable of the API key."""
+    """Name of the environment variable with the API key."""
 
 
 OLLAMA = Kind(
@@ -75,11 +75,11 @@ _WIDEN = {
     Bound.SERVER: Text("start the server with a larger window, or choose another model with ", MODEL),
     Bound.MODEL: Text("the model supports no larger window, so choose another model with ", MODEL),
 }
-"""Instruction to get a larger context window, as the end of a sentence."""
+"""End of a sentence that tells the user how to get a larger context window."""
 _QUOTED_CHARACTERS = 200
 """Maximum length of a quotation from a server, in characters."""
 _NAMED_MODELS = 12
-"""Maximum number of models that an error names."""
+"""Maximum number of models to name in an error."""
 
 
 class ModelError(AdaCoderError):
@@ -94,7 +94,7 @@ class BadHost(ModelError):
 
 
 class Nameless(ModelError):
-    """A model id has a kind, but no name."""
+    """A model id names a kind of server, but no model."""
 
     def __init__(self, kind: str, what: str) -> None:
         super().__init__(f"'{kind}:' needs the name of a model: write {kind}:{what} with ", MODEL, ".")
@@ -189,7 +189,7 @@ class BadName(ModelError):
 
 
 class CloudRefused(ModelError):
-    """The model runs on Ollama's servers, and the user's settings forbid this."""
+    """The model runs on Ollama's servers, and the user's settings do not allow such models."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, so your code would leave this machine"
@@ -197,7 +197,7 @@ class CloudRefused(ModelError):
 
 
 class CloudDisabled(ModelError):
-    """The model runs on Ollama's servers, and the local server is configured to refuse this."""
+    """The model runs on Ollama's servers, and the local server is configured to refuse such models."""
 
     def __init__(self, model: str) -> None:
         what = f"The model '{model}' runs on Ollama's servers, which your server has switched off: choose a local model"
@@ -205,7 +205,7 @@ class CloudDisabled(ModelError):
 
 
 class LeavesNetwork(ModelError):
-    """The server is outside of private networks, and the user's settings forbid this."""
+    """The server is outside of private networks, and the user's settings do not allow such servers."""
 
     def __init__(self, url: str, kind: Kind = OLLAMA) -> None:
         what = f"The server at {url} is outside your network, so your code would leave it"
@@ -265,12 +265,12 @@ class Loading(ModelError):
 
 
 class Stalled(ModelError):
-    """The server sent nothing in time."""
+    """The server sent nothing before a timeout."""
 
     def __init__(
         self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
     ) -> None:
-        """`setting` is the timeout that the user can raise. `model` is the model that was asked, if any."""
+        """`setting` is the timeout that the user can raise. `model` is the model that should reply, if there is one."""
         free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         what = f"The server at {host} has sent nothing for {seconds:g} s: {kind.look},{free} wait longer with "
         super().__init__(what, setting, ", or choose a smaller model with ", MODEL, ".")
@@ -288,7 +288,7 @@ class OnlyThought(ModelError):
     """The model wrote thoughts, but no reply."""
 
     def __init__(self, model: str, *, ran_out: bool = True) -> None:
-        """`ran_out` is True if the model reached the token limit. A larger window might then help."""
+        """`ran_out` is True if the model reached its token limit, so that a larger window might help."""
         if ran_out:
             what = f"The model '{model}' spent all its tokens on thinking and wrote no reply"
             remedy = Text("raise ", CONTEXT_TOKENS)
@@ -309,7 +309,7 @@ class BadReply(ModelError):
 
 
 class NothingCame(BadReply):
-    """The stream ended before its first part. The prompt may be too large for the context window, which is unknown."""
+    """The stream ended before its first part. The prompt may be too large for a context window of unknown size."""
 
     def __init__(self, host: str) -> None:
         what = f"The server at {host} ended the reply before it began, as some do with a prompt that does not fit into"
@@ -325,7 +325,7 @@ class OtherServer(BadReply):
 
 
 def _get(model: str, kind: Kind) -> Text:
-    """Return the instruction to get a model, as the end of a sentence."""
+    """Return the end of a sentence that tells the user how to get a model."""
     words = kind.get.format(model=model)
     return Text(Remedy("pull", words, model) if kind.pulls else words)
 

@@ -12,7 +12,7 @@ from adacoder.models.server import Facts
 from adacoder.models.window import Bound
 
 _LONGEST = 2000
-"""Maximum length of a text from a server or project, in characters."""
+"""Maximum length of a text that comes from a server or a project, in characters."""
 NAMES_SHOWN = 6
 
 
@@ -22,12 +22,13 @@ class Finding:
 
     name: str
     ok: bool | None
-    """True if the check passed, False if AdaCoder cannot work because it failed, None for mere information."""
+    """True if the check passed. False if AdaCoder cannot work until the problem is fixed. None if the finding is only
+    information."""
     text: str
     advice: str = ""
     """A sentence with the next step; empty if there is none."""
     model: str | None = None
-    """Id of the model that was checked; None if the check is about the server."""
+    """Id of the model that was checked; None if the server was checked."""
 
     def __post_init__(self) -> None:
         for name in ("text", "advice", "model"):
@@ -42,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Findings about one model and its server. The server comes first."""
+    """Findings about one model and its server. The findings about the server come first."""
 
     findings: tuple[Finding, ...]
     measure: Callable[[], Awaitable[Finding]] | None = None

@@ -1,6 +1,6 @@
 """HTTP settings for all model servers, and the translation of HTTP failures into errors for users.
 
-This imports httpx, which is slow. Import it only at the first request.
+This module imports httpx, which is slow, so import this module only at the first request.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class ClientSettings(TypedDict):
 
 
 def client_settings(address: Address, key: str | None, connect_seconds: float) -> ClientSettings:
-    """Return the client settings for the server at `address`. They include `key` if it may be sent to this server.
+    """Return the client settings for the server at `address`, with `key` if the server may get it.
 
-    Only connecting has a timeout. The caller must limit the time of everything else.
+    The settings limit only the time to connect. Callers must limit the time of requests themselves.
 
     Raises:
         ValueError: the key cannot be sent in a header.
@@ -77,10 +77,10 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
         # otherwise the Ollama library takes the key from the environment
         "headers": {"Accept-Encoding": "identity", "Authorization": "none"},
         "timeout": httpx.Timeout(None, connect=connect_seconds),
-        # prevents a failed request when a server closes a connection at the moment of its reuse
+        # a reused connection could fail if the server closes it at the same moment
         "limits": httpx.Limits(max_keepalive_connections=0),
         "trust_env": not address.loopback,
-        # reading certificates takes 20 ms, and http needs none; this context trusts no certificate
+        # reading certificates takes 20 ms; for http, use a context without certificates
         "verify": address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "auth": authorize,
@@ -90,7 +90,7 @@ def client_settings(address: Address, key: str | None, connect_seconds: float) -
 
 @contextmanager
 def client_setup(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors of the `with` block, which creates a client for the server at `url`, into a ModelError."""
+    """Raise a ModelError for errors of the `with` block, which creates a client for the server at `url`."""
     try:
         httpx.URL(url)
     except httpx.InvalidURL:
@@ -98,13 +98,13 @@ def client_setup(url: str, kind: Kind) -> Iterator[None]:
     try:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        # the environment names an unsupported proxy or missing certificates
+        # for example, an environment variable names an unsupported proxy
         raise CannotConnect(url, str(error), kind) from error
 
 
 @contextmanager
 def translated_failures(url: str, kind: Kind) -> Iterator[None]:
-    """Turn errors of the `with` block, which communicates with the server at `url`, into a ModelError."""
+    """Raise a ModelError for errors of the `with` block, which communicates with the server at `url`."""
     try:
         yield
     except httpx.ConnectError as error:
@@ -119,7 +119,7 @@ def translated_failures(url: str, kind: Kind) -> Iterator[None]:
     except httpx.HTTPError as error:
         raise BadReply(url, "the connection broke off") from error
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        # raised for answers that are not JSON, or have an unexpected shape or depth
+        # the answer is not JSON, or not of the expected form
         raise BadReply(url, f"it does not answer like an {kind.name} server") from error
 
 
@@ -132,7 +132,7 @@ def _waited_for_tls(error: BaseException) -> bool:
 
 
 def refusal(status: int, said: str, model: str, url: str, kind: Kind) -> ModelError:
-    """Return the error for an error response. `status` is -1 for an error in the middle of a stream."""
+    """Return the error for an error response. `status` is -1 if the error came in the middle of a stream."""
     lower = said.lower()
     if status == 503 and "loading" in lower:  # sent by llama-server before the model is loaded
         return Loading(url)

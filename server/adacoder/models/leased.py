@@ -22,10 +22,7 @@ from adacoder.settings import Settings
 
 
 class LeasedModel:
-    """The model of one request, opened at the first call.
-
-    If the function already passes, or if a rule repairs it, no server is contacted.
-    """
+    """The model of one request. It is opened at the first call, because some requests need no model."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class LeasedModel:
         self._opening = asyncio.Lock()
         self._model: ChatModel | None = None
         self._waited = 0.0
-        """Seconds spent waiting for other requests, until the first reply reports them."""
+        """Seconds spent waiting for other requests; 0.0 after the first reply has reported them."""
         self._notes: list[str] = []
         self.has_replied = False
 
@@ -77,7 +74,7 @@ class LeasedModel:
         return replace(reply, time=replace(reply.time, queue=reply.time.queue + waited))
 
     async def _held(self) -> ChatModel:
-        """Return the model. At the first call, open it and wait for other requests."""
+        """Return the opened model. The first call opens the model and waits for other requests."""
         async with self._opening:
             if self._model is None:
                 waiting = self._wait
@@ -95,7 +92,7 @@ class LeasedModel:
         self._journal.waiting(what)
 
     def concluded(self, outcome: Outcome) -> Outcome:
-        """Add notes about the model to `outcome`. If the conversation is recorded, write the outcome there, too."""
+        """Add notes about the model to `outcome`. If the conversation is recorded, also record the outcome."""
         outcome = replace(outcome, notes=(*outcome.notes, *self._notes))
         if isinstance(self._model, Recorder):
             try:

@@ -10,7 +10,7 @@ _OLLAMAS_OWN = ("registry.ollama.ai/", "library/")
 _NO_CHAT = re.compile(r"(?:^|[-_:])(?:base|embed|embedding|rerank|reranker|minilm|bge)(?:$|[-_:])")
 """Words in the names of models that cannot chat, such as base models and embedding models."""
 _NO_CHAT_TAG = re.compile(r"(?:^|-)(?:code|python|text|fim)(?:$|-)")
-"""Further words with the same meaning, which count only in the tag of a name."""
+"""Further words for models that cannot chat, which count only in the tag of a name."""
 _NEEDS_INSTRUCT = ("starcoder2", "stable-code")
 """Families whose models follow instructions only if the name contains `instruct`."""
 _MOST_CLOSE = 6
@@ -22,7 +22,7 @@ def is_cloud(model: str) -> bool:
 
 
 def canonical(model: str) -> str:
-    """Return a name as Ollama compares it: in lower case, with a tag, and without the prefix of its own library."""
+    """Return a name as Ollama compares names: in lower case, with a tag, and without Ollama's optional prefix."""
     name = model.strip().lower()
     for beginning in _OLLAMAS_OWN:
         name = name.removeprefix(beginning)
@@ -44,7 +44,7 @@ def may_chat(model: str) -> bool:
 
 
 def suggestions(model: str, others: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield groups of names that `model` may mean: the same family first, then similar names, then all."""
+    """Yield groups of names that `model` may stand for: the same family, then similar names, then all names."""
     import difflib
 
     family, _ = family_and_tag(model)

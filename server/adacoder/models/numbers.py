@@ -1,4 +1,4 @@
-"""Check numbers from servers, because wrong numbers could mislead users or break a reply."""
+"""Check numbers from servers. Wrong numbers could mislead users or break a reply."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Client for Ollama's native API.
 
-Only this module imports the package `ollama`. The import takes almost a second, so a thread does it at the first
-request.
-
-Peculiarities that Ollama shares with other servers are handled in `served.py`.
+Only this module imports the package `ollama`. The import takes almost a second, so a thread does the import at the
+first request.
 """
 
 from __future__ import annotations
@@ -51,23 +49,22 @@ _NO_REPLY = ("load", "unload")
 _SYSTEM = re.compile(r"\.(System|Messages)\b")
 """Fields of a chat template that include the system message."""
 _RENDERER = re.compile(r"^RENDERER ", re.MULTILINE)
-"""A line of a Modelfile. With this line, Ollama renders chats itself and ignores the template."""
+"""Matches a line of a Modelfile that makes Ollama render chats itself and ignore the template."""
 _MOST_OFFERED = 12
-"""Maximum number of models to suggest for a missing one."""
+"""Maximum number of models to suggest for a missing model."""
 _ALIKE = 30
-"""Ollama ends a reply after about this many equal parts in a row. Up to version 0.33, such a stream has no last part.
-"""
+"""Approximate number of equal parts in a row after which Ollama ends a reply."""
 _GUARDED = "token repeat limit reached"
-"""Error message for such a reply in later versions."""
+"""Error message of later versions when a model repeats itself."""
 _MIDSTREAM = -1
 """Status of an error in the middle of a stream."""
 _NANOSECOND = 1e-9
 _PULLED = "success"
 """`status` at the end of a download."""
 _SILENCE = 600.0
-"""Timeout for the next progress message of a download, in seconds. Ollama can need minutes to check a large file."""
+"""Timeout for the next progress message of a download, in seconds. Ollama may take minutes to check a large file."""
 _LOOKING = 3.0
-"""Timeout for the list of loaded models, in seconds. It is short because a request waits for the list."""
+"""Timeout for the list of loaded models, in seconds. A request waits for this list."""
 
 
 class _Clients(NamedTuple):
@@ -78,8 +75,8 @@ class _Clients(NamedTuple):
 class OllamaServer(Connection[_Clients]):
     """Client for one Ollama server.
 
-    Chats and downloads use the package `ollama`. Other requests are plain HTTP, because the package lacks
-    `/api/version` and drops a field of `/api/show` that identifies remote models.
+    Chats and downloads use the package `ollama`. Other requests use plain HTTP, because the package lacks
+    `/api/version` and drops a field of `/api/show`.
     """
 
     kind = OLLAMA
@@ -117,7 +114,7 @@ class OllamaServer(Connection[_Clients]):
         return _facts(model, shown)
 
     async def _instead_of(self, model: str) -> Sequence[str]:
-        """Return installed chat models with names like the missing `model`."""
+        """Return names of installed chat models that resemble the missing `model`."""
         names = [name for tag in await self.tags() if may_chat(name := str(tag.get("name")))]
         for group in suggestions(model, names):
             if able := [name for name in group[:_MOST_OFFERED] if await self._chats(name)]:
@@ -131,10 +128,9 @@ class OllamaServer(Connection[_Clients]):
             return False
 
     async def loaded(self, model: str) -> Running | None:
-        """Implement `Server.loaded`. If the server does not report the state, the model counts as loaded.
+        """Implement `Server.loaded`. If the server does not report load states, the model counts as loaded.
 
-        A proxy may refuse this request, and Ollama 0.30 and later does not answer it while a model is being loaded. The
-        chat itself then shows whether the model is loaded.
+        A proxy may refuse this request. Ollama 0.30 and later does not answer while a model is being loaded.
         """
         try:
             async with asyncio.timeout(_LOOKING):
@@ -143,13 +139,13 @@ class OllamaServer(Connection[_Clients]):
             return Running(model)
 
     async def unload(self, model: str) -> None:
-        """Implement `Server.unload`. This works even if the model no longer answers chats."""
+        """Implement `Server.unload`. Unloading works even if the model no longer answers chats."""
         await self._ask("POST", "/api/chat", {"model": model, "messages": [], "keep_alive": 0})
 
     async def pull(self, model: str) -> AsyncGenerator[Pulled]:
         """Let the server download `model`, and yield the progress.
 
-        Closing the generator stops the download. A later call continues it.
+        Closing the generator stops the download. A later call continues the same download.
 
         Raises:
             NotPulled: the server cannot download it.
@@ -184,8 +180,8 @@ class OllamaServer(Connection[_Clients]):
     async def chat(self, chat: Chat) -> AsyncGenerator[Part]:
         """Implement `Server.chat`.
 
-        Ollama ends a reply if the model repeats itself: up to version 0.33 without a last part, and later with an
-        error. In both cases, this method yields a last part with an `End`.
+        Ollama ends a reply in which the model repeats itself: up to version 0.33 without a last part, and later with an
+        error. This method then yields a last part with an `End`.
         """
         chats, _ = await self._client()
         _, refused = _package()
@@ -236,12 +232,12 @@ class OllamaServer(Connection[_Clients]):
             raise BadReply(self.url, f"it did not answer, but only {response.done_reason}ed the model")
         read, written = count(response.prompt_eval_count), count(response.eval_count)
         if read <= chat.context_tokens < read + written - 1:
-            # Prompt and reply exceed the window, so Ollama dropped the beginning of the prompt. The last token of the
-            # reply needs no space.
+            # Prompt and reply exceed the window, so Ollama dropped the beginning of the prompt. The reply's last token
+            # is not counted, because it needs no space.
             raise ContextOverflow.by(chat.model)
 
     async def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Mapping[str, object]:
-        """Send a request that needs no loaded model, and return the answer."""
+        """Send a request that needs no loaded model, and return the server's answer."""
         _, plain = await self._client()
         _, refused = _package()
         with self._translated_errors(str(body["model"]) if body else ""):
@@ -285,7 +281,7 @@ class OllamaServer(Connection[_Clients]):
 def _package() -> tuple[type[ollama.AsyncClient], type[ollama.ResponseError]]:
     """Return two classes of the package `ollama`, without running its `__init__.py`.
 
-    `__init__.py` creates a client from environment variables such as proxies, and fails if they are invalid.
+    `__init__.py` creates a client, which fails if environment variables for proxies are invalid.
     """
     spec = importlib.util.find_spec("ollama") if "ollama" not in sys.modules else None
     if spec is not None:

@@ -59,7 +59,7 @@ class _Store:
 
 
 class OllamaBackend(ServedBackend):
-    """Backend for Ollama. It requests the list of models only once."""
+    """Backend for Ollama. An instance requests the list of models only once."""
 
     kind = OLLAMA
     prefix = "ollama"
@@ -107,7 +107,7 @@ class OllamaBackend(ServedBackend):
         return Examination(tuple(findings), partial(self.measure, name))
 
     async def speed_advice(self, name: str, speed: Speed) -> str:
-        """Implement `ServedBackend.speed_advice`. A model that is only partly on the GPU gets its own advice."""
+        """Implement `ServedBackend.speed_advice`. A model that is only partly on the GPU gets special advice."""
         host = self.settings.host
         try:
             running = await self.soon(catalog.running(host), host or "")
@@ -120,7 +120,10 @@ class OllamaBackend(ServedBackend):
         return await super().speed_advice(name, speed)
 
     async def _look_around(self) -> _Store | Finding:
-        """Return the server's version and models. Return a Finding if the server cannot or may not be asked."""
+        """Return the server's version and models.
+
+        Return a Finding if the server does not answer, or if requests are forbidden.
+        """
         host = self.settings.host
         try:
             place = address(host)
@@ -136,7 +139,7 @@ class OllamaBackend(ServedBackend):
         return found.name
 
     async def _permitted(self, name: str) -> Facts:
-        """Return the properties of a model that the settings allow, or raise a ModelError."""
+        """Return the properties of a model. Raise a ModelError if the settings do not allow the model."""
         allow_cloud = self.settings.allow_cloud
         if is_cloud(name) and not allow_cloud:
             raise CloudRefused(name)
@@ -146,7 +149,7 @@ class OllamaBackend(ServedBackend):
 def _loaded(model_id: str, running: Running | None, window: int, loads: str) -> Finding:
     """Return the finding about a model's load state.
 
-    `window` is the window that requests use. `loads` says when a model that is not loaded will be loaded.
+    `window` is the window that requests use. `loads` tells when a model that is not loaded will be loaded.
     """
     if running is None:
         return Finding("Loaded", None, f"not now: {loads}", model=model_id)

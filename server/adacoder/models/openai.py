@@ -1,7 +1,6 @@
 """Client for OpenAI-compatible servers: llama.cpp's llama-server, vLLM, SGLang, LM Studio and others.
 
-These servers share the format of a chat. Their lists of models, their errors, and their ways to turn off thinking
-differ.
+These servers share the format of chats. They differ in lists of models, in errors, and in turning off thinking.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _MISSING = re.compile(
     r"model_not_found|invalid model name|\bmodel\b.{0,200}\b(not found|not exist|identifier)\b", re.IGNORECASE
 )
 _TELLING_CODES = ("context_length_exceeded", "exceed_context_size_error", "model_not_found")
-"""Error codes that explain an error better than its message."""
+"""Error codes that explain an error better than the message of the error."""
 _THINKS_ALWAYS = "gpt-oss"
 """Model family whose thinking can be reduced, but not switched off."""
 _GAVE_UP = ("abort", "content_filter", "error")
@@ -65,7 +64,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
         super().__init__(base_url(url), deadlines)
         self._listed: list[Mapping[str, object]] = []
         self._refused = 0
-        """Number of field sets from `_optional_fields` that the server has refused."""
+        """Number of sets of optional fields that the server has refused so far (see `_optional_fields`)."""
         self._unloaded: set[str] = set()
 
     @property
@@ -104,7 +103,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def _require_chats(self, client: httpx.AsyncClient) -> None:
         """Raise a ModelError if the server has no chats at this address.
 
-        An empty request shows this without starting a chat.
+        An empty request is enough to find out, and starts no chat.
         """
         async with self._answered_soon():
             response = await client.post("/chat/completions", json={})
@@ -115,8 +114,8 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def facts(self, model: str) -> Facts:
         """Implement `Server.facts`.
 
-        Many servers accept models that they do not list. An unlisted model is an error only on servers that are known
-        to refuse it.
+        Many servers accept models that are not in their lists. An unlisted model is an error only on servers that
+        certainly refuse unlisted models.
         """
         cards = self._listed = await self.cards()
         card = _card(model, cards)
@@ -186,7 +185,7 @@ class OpenAIServer(Connection["httpx.AsyncClient"]):
     async def _begun(self, client: httpx.AsyncClient, chat: Chat) -> AsyncGenerator[httpx.Response]:
         """Send a request and open the stream of its reply.
 
-        If the server refuses optional fields, send the request again without them.
+        If the server refuses optional fields of the request, send the request again with fewer fields.
         """
         choices = _optional_fields(chat, _card(chat.model, self._listed))
         refused = self._refused
@@ -267,9 +266,9 @@ def _body(chat: Chat) -> dict[str, object]:
 def _optional_fields(chat: Chat, card: Mapping[str, object] | None) -> Sequence[Mapping[str, object]]:
     """Return sets of optional fields, in the order to try them. The last set is empty.
 
-    Servers differ in the fields that they understand. Some fields turn off thinking, because thoughts use up the
-    reply's tokens. `timings_per_token` makes llama-server send token counts with each part. `card` is the model's entry
-    in the server's list.
+    Servers understand different fields. Some fields turn off thinking, because thoughts use up the reply's tokens.
+    `timings_per_token` makes llama-server send token counts with each part. `card` is the model's entry in the server's
+    list.
     """
     effort = {"reasoning_effort": "low"}
     by_thinking: Mapping[Thinking, Mapping[str, object]] = {
@@ -299,12 +298,12 @@ def _names(card: Mapping[str, object]) -> list[str]:
 
 
 def _serves_only_listed(card: Mapping[str, object]) -> bool:
-    """Return whether a server with this entry refuses unlisted models, as vLLM and some llama-servers do."""
+    """Return whether the server of this list entry refuses unlisted models, as vLLM and some llama-servers do."""
     return card.get("owned_by") == "vllm" or _status(card) is not None
 
 
 def _status(card: Mapping[str, object]) -> object:
-    """Return a model's load state, such as `loaded`. Return None if the server does not report it."""
+    """Return a model's load state, such as `loaded`, or None if the server does not report load states."""
     status = card.get("status") if card.get("owned_by") == "llamacpp" else None
     return status.get("value") if isinstance(status, dict) else None
 
@@ -312,8 +311,8 @@ def _status(card: Mapping[str, object]) -> object:
 def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) -> tuple[int | None, int | None]:
     """Return a model's context window as served, and as trained.
 
-    vLLM and SGLang report the served window (`max_model_len`), in the entry of the base model if the model is an
-    adapter. llama-server reports the window of one slot (`n_ctx`) while the model is loaded.
+    vLLM and SGLang report the served window as `max_model_len`. For an adapter, this value is in the entry of the base
+    model. llama-server reports `n_ctx`, the window of one slot, while the model is loaded.
     """
     meta = _object(card.get("meta"))
     adapted = [other for other in cards if other.get("id") == card.get("parent")]
@@ -323,7 +322,7 @@ def _windows(card: Mapping[str, object], cards: Sequence[Mapping[str, object]]) 
 
 
 def _parts(delta: Mapping[str, object]) -> Iterator[Part]:
-    """Yield the parts in a chunk of a stream. A chunk without text yields one empty part."""
+    """Yield the parts in one chunk of a stream. A chunk without text gives one empty part."""
     thought, text = _text(delta.get("reasoning_content") or delta.get("reasoning")), _text(delta.get("content"))
     if thought:
         yield Part(thought, thought=True)
@@ -346,7 +345,7 @@ def _end(ended: Ended, usage: Mapping[str, object], timings: Mapping[str, object
 
 
 def _said(answer: object) -> str:
-    """Return the error message in a server's answer, with error codes that explain it."""
+    """Return the error message in a server's answer, followed by error codes that explain the error."""
     if isinstance(answer, str):
         with suppress(ValueError, RecursionError):
             answer = json.loads(answer)
@@ -358,7 +357,7 @@ def _said(answer: object) -> str:
 
 
 def _object(value: object) -> Mapping[str, object]:
-    """Return a JSON object, or an empty one for null. Raise TypeError for other values."""
+    """Return a JSON object, or an empty object for null. Raise TypeError for other values."""
     if value is None:
         return {}
     if not isinstance(value, dict):

@@ -21,7 +21,7 @@ class OpenAIBackend(ServedBackend):
 
     kind = OPENAI
     prefix = "openai"
-    slots = 4  # the default of llama-server; servers that batch requests can handle more
+    slots = 4  # the default of llama-server; other servers can handle more requests
 
     async def open_model(self, name: str) -> ChatModel:
         """Implement `Backend.open_model`. There is no default model, so `name` is required."""
@@ -57,7 +57,7 @@ class OpenAIBackend(ServedBackend):
 
 
 def _present(name: str, how: str, known: Sequence[str], model_id: str) -> Finding:
-    """Return the finding about the model. `known` are the models that the server lists."""
+    """Return the finding about the model. `known` are the names of all models that the server lists."""
     if not known:
         return Finding("Model", None, f"{name}, {how}; the server does not list its models", model=model_id)
     if name in known:

@@ -8,7 +8,7 @@ from adacoder.models.address import address
 from adacoder.models.catalog import fits, memory
 
 _LIBRARY = (
-    # models for code that do not think before each reply
+    # models for code that reply without thinking first
     ("qwen3-coder:30b", 19_000_000_000),
     ("qwen2.5-coder:14b", 9_000_000_000),
     ("qwen2.5-coder:7b", 4_700_000_000),
@@ -26,7 +26,7 @@ class Recommended:
     size: int
     """Bytes to download. The model needs at least as much memory."""
     fits: bool | None
-    """True if this machine has enough memory. None if unknown, or if the model runs elsewhere."""
+    """True if this machine has enough memory. None if this is unknown, or if another machine runs the model."""
 
 
 def recommended(host: str | None) -> list[Recommended]:

@@ -28,8 +28,8 @@ class ReplayMismatch(ModelError):
 class ReplayModel(ScriptedModel):
     """A model that answers the recorded requests with the recorded replies, in order.
 
-    The context window is that of the recorded model, so that prompts contain the same context. Requests are redacted
-    before they are compared with the recording.
+    Its context window is the recorded one, because the window decides which context a prompt contains. Requests are
+    redacted before they are compared with the recording.
     """
 
     def __init__(self, path: Path) -> None:
@@ -115,6 +115,6 @@ def recorded(name: str) -> ReplayModel:
     if not name:
         raise Nameless("replay", "FILE")
     path = Path(name)
-    with suppress(RuntimeError):  # the user after `~` is unknown
+    with suppress(RuntimeError):  # `~` is followed by the name of an unknown user
         path = path.expanduser()
     return ReplayModel(path)

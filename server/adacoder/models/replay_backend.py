@@ -19,7 +19,7 @@ class ReplayBackend(Backend):
         return recorded(name)
 
     async def examine(self, name: str, how: str, *, probes_speed: bool) -> Examination:
-        """Implement `Backend.examine`. A recording has no speed to measure."""
+        """Implement `Backend.examine`. The speed of a recording cannot be measured."""
         del probes_speed
         model_id = f"replay:{name}"
         text = f"the recorded conversation {name}, {how}"

@@ -1,6 +1,6 @@
-"""Limit the size of httpx responses, and escape line separators that are valid inside JSON strings.
+"""Limit the size of httpx responses, and escape line separators inside JSON strings.
 
-This imports httpx, which is slow. Import it only at the first request.
+This module imports httpx, which is slow, so import this module only at the first request.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 
 _BREAK = re.compile(rb"\xc2\x85|\xe2\x80[\xa8\xa9]")
-"""Line separators for httpx, but not for JSON: NEL, LINE SEPARATOR, PARAGRAPH SEPARATOR. Ollama sends NEL unescaped."""
+"""Characters that separate lines for httpx, but not in JSON: NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR. Ollama sends
+NEL unescaped."""
 _ESCAPES = {b"\xc2\x85": rb"\u0085", b"\xe2\x80\xa8": rb"\u2028", b"\xe2\x80\xa9": rb"\u2029"}
 _BEGINNINGS = (b"\xe2\x80", b"\xe2", b"\xc2")
 _LARGEST_PART = 16 * 1024 * 1024
-"""Maximum size in bytes of a line or event of a stream, or of any other body."""
+"""Maximum size in bytes of a line or an event in a stream, or of a whole body without a stream."""
 _STREAMS = ("/api/chat", "/chat/completions", "/api/pull")
 """Paths with streamed answers."""
 _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
@@ -26,12 +27,12 @@ _PART_ENDS: Mapping[str, tuple[bytes, ...]] = {
 
 
 async def guard(response: httpx.Response) -> None:
-    """Protect against large responses, and escape the characters in `_BREAK`. This is a response hook for httpx.
+    """Limit the size of a response, and escape the characters in `_BREAK`. This is a response hook for httpx.
 
-    The body is read as UTF-8. In JSON, these characters occur only in strings, where the escaped form means the same.
+    In JSON, these characters occur only in strings, so escaping keeps the meaning. The body is read as UTF-8.
 
     Raises:
-        ValueError: the body is compressed, so its size cannot be limited. No compression was requested.
+        ValueError: the body is compressed, although no compression was requested. Its size could not be limited.
     """
     if response.headers.get("content-encoding", "identity") != "identity":
         raise ValueError("a compressed response")
@@ -41,7 +42,7 @@ async def guard(response: httpx.Response) -> None:
 
 
 def _part_ends(response: httpx.Response) -> tuple[bytes, ...]:
-    """Return the separators in the body of `response`; empty if the body is a single document."""
+    """Return the separators in the body of `response`. A body that is not a stream has none."""
     if not response.is_success or not response.request.url.path.endswith(_STREAMS):
         return ()
     return _PART_ENDS.get(response.headers.get("content-type", "").partition(";")[0], ())

@@ -13,7 +13,7 @@ from adacoder.models.errors import ModelError
 from adacoder.models.window import Window, estimate
 
 Said: TypeAlias = "str | Reply | Exception"
-"""A reply, the text of a reply, or an error to raise."""
+"""A scripted answer: a reply, only a reply's text, or an error to raise."""
 Speaking: TypeAlias = "Callable[[Ask], Said | Awaitable[Said]]"
 
 _NO_MORE = ModelError("The script has no reply left.")
@@ -21,9 +21,9 @@ _WINDOW = Window(8192)
 
 
 class ScriptedModel:
-    """A model that gives prepared replies. `asked` lists the calls that it got.
+    """A model that gives prepared replies. `asked` lists the calls of the model.
 
-    If a reply is only a text, its token counts are estimated.
+    Token counts are estimated for a reply that is only a text.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ScriptedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Return the next prepared reply as a whole. The result of `ask.enough` is ignored."""
+        """Return the next prepared reply. The reply is never ended early."""
         self.asked.append(ask)
         await asyncio.sleep(0)
         number = len(self.asked)

@@ -1,7 +1,7 @@
 """The chat model for all kinds of servers.
 
-Each kind implements the protocol `Server` (`server.py`). `ServedModel` does the rest: it fits requests into the context
-window, detects truncated prompts, and ends a reply as soon as it is complete.
+Each kind of server implements the protocol `Server` (`server.py`). `ServedModel` fits requests into the context window,
+detects truncated prompts, and ends a reply as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from adacoder.thoughts import has_thoughts
 T = TypeVar("T")
 
 _LEAST_REPLY = 256
-"""A reply may always have this many tokens, because the free space in the window is only an estimate."""
+"""Minimum for the token limit of a reply, because the free space in the window is only an estimate."""
 _THOUGHT_TOKENS = 2048
 """Extra tokens for a reply if the model's thinking cannot be switched off."""
 _MOST_CHARACTERS = 4 * 1024 * 1024
-"""Maximum length of a reply with thoughts, in characters. Some servers ignore `max_tokens`."""
+"""Maximum length of a reply and its thoughts, in characters. Some servers ignore `max_tokens`."""
 _PARTS_A_TOKEN, _MORE_PARTS = 16, 1024
-"""A reply may have `_PARTS_A_TOKEN * max_tokens + _MORE_PARTS` parts, because some servers send single characters."""
+"""A reply may have `_PARTS_A_TOKEN * max_tokens + _MORE_PARTS` parts. Some servers send single characters as parts."""
 _LONGEST_WRITING = 60
-"""Maximum duration of a reply after its first part, as a multiple of the token timeout. It applies only if the user
-sets no timeout for whole replies."""
+"""Maximum duration of a reply after its first part, as a multiple of the token timeout.
+
+This limit applies only if the user sets no timeout for whole replies."""
 _THINKS = "<think>\n"
 """Opening mark of thoughts, as most models write it."""
 _LIVELY = 0.2
@@ -51,7 +52,7 @@ _LIVELY = 0.2
 _WARMER = 0.3
 """Amount by which the temperature rises each time the model repeats itself."""
 _WARMEST = 1.0
-"""Maximum temperature after such increases."""
+"""Maximum temperature after all increases."""
 
 
 class ServedModel:
@@ -104,21 +105,21 @@ class ServedModel:
         return self._window
 
     async def reply(self, ask: Ask) -> Reply:
-        """Implement `ChatModel.reply`. Cancellation closes the connection, so the server stops generating."""
+        """Implement `ChatModel.reply`. Cancellation closes the connection, and this stops the server."""
         try:
             async with asyncio.timeout(self._deadlines.whole) as limit:
                 window, facts = await self.window(), await self._permitted()
                 if not facts.reads_system:
                     ask = replace(ask, messages=_without_system(ask.messages))
                 if lower_estimate(ask.messages) > window.tokens or (
-                    # a server may drop old messages, which no token count reveals
+                    # a server may drop old messages, and no token count would show this
                     len(ask.messages) > 2 and window.measure_chat(ask.messages) > window.tokens
                 ):
                     raise ContextOverflow.by(self._model)
                 chat, enough = self._chat(ask, facts, window), ask.enough
                 thinks = self._may_think(facts)
                 return await self._patiently(lambda: self._read(chat, window, enough, may_think=thinks))
-        except ContextOverflow:  # name the limit that the user can change, which the server does not know
+        except ContextOverflow:  # the error should name the limit that the user can change
             bound = Bound.SETTING if self._window is None else self._window.bound
             raise ContextOverflow.by(self._model, bound) from None
         except TimeoutError:
@@ -136,8 +137,8 @@ class ServedModel:
     def _chat(self, ask: Ask, facts: Facts, window: Window) -> Chat:
         """Create a request that fits into the window.
 
-        If the same messages were sent before, the earlier reply was not usable. The new request then has another seed
-        and a temperature of at least `_LIVELY`.
+        A repeated request means that the earlier reply was not usable. Such a request gets another seed, and a
+        temperature of at least `_LIVELY`.
         """
         again = self._asked[ask.messages, ask.stop]
         self._asked[ask.messages, ask.stop] += 1
@@ -165,7 +166,7 @@ class ServedModel:
     def _may_think(self, facts: Facts) -> bool:
         """Return whether the model may think before it replies.
 
-        If this is unknown, assume that the model does as in its last complete reply.
+        If this is unknown, the model's last complete reply decides.
         """
         is_possible = facts.may_think_aloud and self._calibration.thinks_aloud is not False
         return is_possible or facts.thinking is Thinking.ALWAYS
@@ -191,8 +192,8 @@ class ServedModel:
             await asyncio.sleep(pause)
 
     async def _read(self, chat: Chat, window: Window, enough: Enough, *, may_think: bool) -> Reply:
-        # Some servers report token counts only at the end of a reply, and only these counts show a truncated prompt.
-        # Such a reply may be ended early only if the prompt surely fits.
+        # Some servers report token counts only at the end of a reply, and only these counts show that a prompt was
+        # truncated. So end a reply early only if the prompt surely fits, or if counts have come.
         may_stop = window.measure_chat(chat.messages) <= window.tokens
         text, thoughts, parts = "", "", 0
         began = time.perf_counter()
@@ -213,8 +214,8 @@ class ServedModel:
                 ):
                     raise BadReply(self._server.url, "the reply does not end")
                 so_far = part.so_far or End(Ended.STOPPED_EARLY)
-                # Some chat templates write the opening mark of thoughts into the prompt, so the reply lacks it. Add it,
-                # so that `enough` can tell thoughts from the answer.
+                # Some chat templates put the opening mark of thoughts into the prompt, so the mark is missing in the
+                # reply. `enough` needs the mark to tell thoughts from the answer.
                 opening = _THINKS if may_think and not thoughts else ""
                 can_end = part.text and not part.thought and enough(opening + _encodable(text))
                 if can_end and (may_stop or so_far.prompt):
@@ -229,13 +230,14 @@ class ServedModel:
         elif thoughts.strip() and not text.strip():
             if part.end.ended is Ended.LENGTH:
                 raise OnlyThought(self._model)
-            # Some servers miss the end of the thoughts and send the answer as a thought. `replies` separates the two.
+            # Some servers do not notice the end of the thoughts and send the answer as a thought. The parser of replies
+            # separates the two.
             text = _THINKS + thoughts
         text = _encodable(text)
         return self._concluded(chat, text, parts, part.end, self._clocked(chat, begun, began, first))
 
     async def _next(self, parts: Parts, until: float) -> Part:
-        """Return the next part of a stream. Raise an error after the token timeout, or after the time `until`."""
+        """Return the next part of a stream. Raise an error after the token timeout, or at the time `until`."""
         clock, seconds = asyncio.get_running_loop().time, self._deadlines.next
         try:
             async with asyncio.timeout_at(min(clock() + seconds, until)):
@@ -246,16 +248,16 @@ class ServedModel:
             raise Stalled(self._server.url, seconds, self._server.kind, model=self._model) from None
 
     def _there(self, part: Part | None) -> Part:
-        """Return `part`. If it is None, raise BadReply, because the stream has no last part."""
+        """Return `part`. Raise BadReply if `part` is None, because the stream then has no last part."""
         if part is None:
             raise BadReply(self._server.url, "the reply broke off before it was done")
         return part
 
     def _clocked(self, chat: Chat, begun: Begun, began: float, first: float) -> Timing:
-        """Return the durations of a reply by our own clock, for servers that report none.
+        """Return the durations of a reply as AdaCoder measured them, for servers that report no durations.
 
-        The request was sent at `began`, and the first part came at `first`. If the model had to be loaded, the time to
-        read the prompt is estimated.
+        The request was sent at `began`, and the first part came at `first`. If the model had to be loaded, the time for
+        reading the prompt is an estimate.
         """
         waited = first - began - begun.waited
         reading = min(waited, self._calibration.expected(chat.messages) * self._calibration.seconds_a_token)
@@ -267,7 +269,7 @@ class ServedModel:
         )
 
     def _concluded(self, chat: Chat, text: str, parts: int, end: End, clocked: Timing) -> Reply:
-        """Create the reply, with estimates for missing counts. Raise ContextOverflow if the prompt was truncated."""
+        """Create the reply, and estimate missing token counts. Raise ContextOverflow if the prompt was truncated."""
         learned = self._calibration
         if end.prompt:
             if learned.was_cut(chat.messages, end.prompt, chat.context_tokens):
@@ -297,8 +299,8 @@ def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates by U+FFFD, because they cannot be encoded.
+    """Replace lone surrogates by U+FFFD, because lone surrogates cannot be encoded.
 
-    Some editors and servers send them. Two halves of a pair from different parts of a reply become one character.
+    Two halves of a surrogate pair from different parts of a reply are joined first.
     """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""The protocol of model servers, with its requests and answers, and a base class of connections.
+"""The protocol of model servers, its requests and answers, and a base class of connections.
 
 `ollama.py` and `openai.py` implement the protocol. `served.py` turns any server into a chat model.
 """
@@ -28,11 +28,11 @@ class Deadlines:
 
     connect: float = 10.0
     first: float = 300.0
-    """Timeout for the first token. Until then, the server may load the model, serve other requests and read the prompt.
-    """
+    """Timeout for the first token. It includes the time to load the model, to serve other requests and to read the
+    prompt."""
     loaded: float = 1.5
-    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. AdaCoder then
-    looks for the cause of the delay."""
+    """Timeout for the first token of a loaded model, in addition to the time for reading the prompt. After this
+    time, AdaCoder looks for the cause of the delay."""
     next: float = 60.0
     """Timeout for each further token, and for answers that need no model."""
     whole: float | None = None
@@ -40,7 +40,7 @@ class Deadlines:
     sign: float = 3.0
     """Interval between progress messages before the first token."""
     busy: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0)
-    """Pauses before a busy server is asked again. After the last one, the request fails."""
+    """Pauses before a busy server is asked again. The request fails after the last pause."""
 
 
 class Thinking(Enum):
@@ -60,22 +60,22 @@ class Facts:
     window: int | None = None
     """Maximum context window in tokens; None if unknown."""
     bound: Bound = Bound.MODEL
-    """Reason for this maximum. Errors use it to say how to get a larger window."""
+    """Limit that decides the maximum window. Errors tell the user how to raise this limit."""
     reads_as_asked: bool = True
-    """True if the server can use any requested window up to the maximum. If False, its window may be smaller."""
+    """True if the server uses any requested window up to the maximum. False if the server's window may be smaller."""
     remote: bool = False
     """True if the model runs on another machine."""
     chats: bool = True
-    """True if the model can chat. Some models only compute embeddings."""
+    """True if the model can chat. Embedding models cannot."""
     stop: tuple[str, ...] = ()
-    """The model's own stop sequences. A request with stop sequences must include them, or the server drops them."""
+    """The model's own stop sequences. Stop sequences in a request replace them, so requests include both."""
     may_think_aloud: bool = True
     """False if the model never writes thoughts into the text of a reply."""
     reads_system: bool = True
     """True if the chat template supports system messages."""
 
     def window_for(self, asked: int) -> Window:
-        """Return the context window for a request, given the number of tokens that the user asks for."""
+        """Return the context window for a request. `asked` is the number of tokens in the user's settings."""
         if self.window is not None and self.window < asked:
             return Window(self.window, bound=self.bound)
         return Window(asked, bound=Bound.SETTING if self.reads_as_asked else Bound.UNTOLD)
@@ -83,7 +83,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """State of a loaded model."""
+    """State of a model that its server has loaded."""
 
     name: str
     window: int | None = None
@@ -98,7 +98,7 @@ class Running:
     def has_window(self, tokens: int) -> bool:
         """Return whether the loaded model can serve a request with this window without being reloaded.
 
-        Ollama 0.10 and later reports the window of one request, even if it serves several in parallel.
+        Since version 0.10, Ollama reports the window of a single request, even if the model serves several in parallel.
         """
         return self.window in (None, tokens)
 
@@ -110,7 +110,7 @@ class Pulled:
     doing: str
     """Current step, in the server's words."""
     bytes: int = 0
-    """Number of downloaded bytes of all files."""
+    """Number of bytes that were downloaded so far, over all files."""
     total: int = 0
 
 
@@ -122,9 +122,9 @@ class Chat:
     messages: tuple[Message, ...]
     max_tokens: int
     context_tokens: int
-    """Window to load the model with. It should not vary, because a server may reload the model at each change."""
+    """Window to load the model with. A server may reload the model if this value changes between requests."""
     bound: Bound
-    """Reason for the size of this window."""
+    """Limit that decides the size of the window."""
     temperature: float
     top_p: float | None
     """Nucleus sampling threshold; None for the server's default."""
@@ -137,7 +137,7 @@ class Chat:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a stream, with token counts; 0 if unknown."""
+    """The end of a stream, with token counts. A count of 0 means unknown."""
 
     ended: Ended
     prompt: int = 0
@@ -158,7 +158,7 @@ class Part:
     thought: bool = False
     """True if the text is a thought, which is not part of the reply."""
     so_far: End | None = None
-    """Token counts so far; None if the server sends them only at the end."""
+    """Token counts up to this part; None if the server sends counts only at the end."""
     end: End | None = None
     """The end of the stream, in the last part only."""
 
@@ -185,11 +185,14 @@ class Server(Protocol):
         ...
 
     async def loaded(self, model: str) -> Running | None:
-        """Return the state of `model`, or None if it is not loaded. If the state is unknown, only the name is set."""
+        """Return the load state of `model`, or None if the model is not loaded.
+
+        If the server does not report load states, the result contains only the model's name.
+        """
         ...
 
     async def unload(self, model: str) -> None:
-        """Unload `model` after running requests have ended.
+        """Unload `model`. The server first completes running requests.
 
         Raises:
             ModelError: the server refuses.
@@ -197,7 +200,7 @@ class Server(Protocol):
         ...
 
     def chat(self, chat: Chat) -> AsyncGenerator[Part]:
-        """Yield the parts of a reply. Closing the generator closes the connection, and the server stops.
+        """Yield the parts of a reply. Closing the generator closes the connection, which stops the server.
 
         Raises:
             ModelError: the server gave no reply.
@@ -212,7 +215,7 @@ class Server(Protocol):
 class Connection(ABC, Generic[ClientT]):
     """Base class of connections to a server through a client library.
 
-    The library is imported in a thread at the first request, because this takes up to a second.
+    A thread imports the library at the first request, because the import takes up to a second.
     """
 
     kind: Kind
@@ -239,7 +242,10 @@ class Connection(ABC, Generic[ClientT]):
 
     @asynccontextmanager
     async def _answered_soon(self) -> AsyncGenerator[None]:
-        """Raise Stalled if the `async with` block takes too long. Use it for answers that need no model."""
+        """Raise Stalled if the `async with` block takes too long.
+
+        The block should wait for an answer that needs no model.
+        """
         try:
             async with asyncio.timeout(self._deadlines.next):
                 yield
@@ -248,7 +254,7 @@ class Connection(ABC, Generic[ClientT]):
 
 
 def permitted(model: str, facts: Facts, *, allow_cloud: bool) -> Facts:
-    """Return `facts` if the model may be used.
+    """Return `facts`, or raise an error if the model must not be used.
 
     Raises:
         CloudRefused: the model runs on another machine, and `allow_cloud` is False.

@@ -9,12 +9,12 @@ from adacoder.domain import Message, Timing
 from adacoder.models.base import Ask, ChatModel
 
 _COUNTED = 60
-"""Number of integers in the prompt. Each one takes about three tokens, so the reading speed can be measured."""
+"""Number of integers in the prompt. Each integer takes about three tokens, which is enough to measure the reading
+speed."""
 WRITTEN_TOKENS = 64
-"""Number of tokens to write. With fewer, other load on the machine would distort the result. At one token per second,
-this takes a minute."""
+"""Number of tokens to write. A smaller number would give inexact results while the machine is busy."""
 _LEAST_WRITTEN = 16
-"""Minimum number of tokens for a measured writing speed."""
+"""Minimum number of written tokens from which a writing speed is computed."""
 _USUAL_PROMPT, _USUAL_REPLY = 1000, 200
 """Typical number of tokens in a prompt and in a reply."""
 _SLOW = 30.0
@@ -38,10 +38,7 @@ class Speed:
 
     @property
     def writing(self) -> float | None:
-        """Tokens written per second; None if not measured.
-
-        The first token is left out, because its time counts as reading.
-        """
+        """Tokens written per second; None if not measured. The time before the first token does not count."""
         is_telling = self.written >= _LEAST_WRITTEN and self.time.generation > 0
         return (self.written - 1) / self.time.generation if is_telling else None
 
@@ -90,7 +87,7 @@ def _rounded(number: float) -> str:
 def _prompt() -> tuple[Message, Message]:
     """Create a chat that asks for a long answer.
 
-    It starts with random text, so that the server has nothing in its cache.
+    The chat starts with random text, so the server cannot use its cache.
     """
     numbers = ", ".join(str(number) for number in range(1, _COUNTED + 1))
     return (

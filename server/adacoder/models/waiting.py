@@ -1,22 +1,20 @@
 """Wait for the first part of a reply, and recover a loaded model that does not answer.
 
 Ollama has a bug (ollama/ollama#17131). If a token arrives while a client closes the stream, the stream blocks forever
-and keeps the model's slot. All later requests for the model wait, although the server looks normal. The remedy is to
-unload the model, so that the next request loads it again.
+and keeps the model's slot. All later requests for the model wait. The remedy is to unload the model.
 
-A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and looks at the time
+A model that other programs use must not be unloaded. To find out, AdaCoder closes its own request and watches the time
 at which Ollama will unload the model. Ollama sets a new time when the last request for a model ends, and does not count
-a blocked stream. So if the time changes, no other program uses the model.
+a blocked stream. A changed time is therefore a proof that no other program uses the model.
 
-AdaCoder needs two such proofs before it unloads a model. One proof can be wrong: another program's reply may just have
-ended, or the server may still have been reading the prompt. Asking again is cheap, because the server keeps the part of
-the prompt that it has read.
-
-While others use the model, AdaCoder pauses. Otherwise, two programs that wait for the same blocked stream would each
-believe that the other one uses the model.
+AdaCoder needs two such proofs, because one proof can be wrong: another program's reply may just have ended, or the
+server may still have been reading the prompt.
 
 If this process closed the model's last stream early, that stream probably blocks the model. This counts as one more
 proof after each unanswered request.
+
+If other programs seem to use the model, AdaCoder pauses. Otherwise, two programs that wait for the same blocked stream
+would each believe that the other one uses the model.
 """
 
 from __future__ import annotations
@@ -34,10 +32,10 @@ from adacoder.models.server import Chat, Deadlines, Part, Running, Server
 from adacoder.models.window import Calibration
 
 _TIMES = 2
-"""Factor by which reading a prompt may exceed the expected time."""
+"""Tolerance for slow reading: the time to read a prompt may be this many times the expected time."""
 _PER_BYTE = 1e-11
-"""Assumed time to read one prompt token, in seconds per byte of the model in main memory. The value is pessimistic: 18
-tokens per second for 7 billion parameters. It is used until the real speed is known."""
+"""Assumed time to read one prompt token, in seconds per byte of the model in main memory. This pessimistic value means
+18 tokens per second for 7 billion parameters."""
 _PER_GPU_BYTE = 1e-12
 """Assumed time to read one prompt token, in seconds per byte of the model in GPU memory."""
 _USUAL_SIZE = 6_000_000_000
@@ -45,19 +43,19 @@ _USUAL_SIZE = 6_000_000_000
 _PROOFS = 2
 """Number of proofs that no other program uses a model, before the model is unloaded."""
 _LONGER = 2
-"""Factor by which the next wait grows after a proof. A temporary cause of a wrong proof has then passed."""
+"""Factor by which the next wait grows after a proof, so that a temporary cause of a wrong proof can pass."""
 _PATIENCE = 4
-"""Factor by which the wait grows each time that others still use the model."""
+"""Factor by which the next wait grows each time that other programs still use the model."""
 _MOST_EMPTY = 50_000
 """Maximum number of parts without text in a reply."""
 _LOOK = 0.25
-"""Maximum seconds between two queries of the model's state."""
+"""Maximum time between two queries of the model's state, in seconds."""
 _LOOKS = 6
 """Minimum number of queries each time that AdaCoder watches a model's state."""
 _SETTLED = 0.3
-"""Seconds until Ollama no longer counts a closed request. Later changes of the unload time come from other programs."""
+"""Seconds until Ollama has noticed a closed request. Other programs cause later changes of the unload time."""
 _UNLOADING = 10.0
-"""Timeout for unloading a model, in seconds. Returning GPU memory can take a while."""
+"""Timeout for unloading a model, in seconds. Freeing GPU memory can be slow."""
 
 
 class _Left(Enum):
@@ -74,7 +72,7 @@ class _Left(Enum):
 class Parts:
     """Reads the parts of a stream that show progress: text, thoughts, and the end.
 
-    Other parts are skipped, so they do not extend a timeout.
+    Parts without progress do not extend a timeout.
     """
 
     def __init__(self, stream: AsyncGenerator[Part], url: str) -> None:
@@ -107,19 +105,19 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A stream and its first part."""
+    """A stream that has begun, with its first part."""
 
     part: Part | None
     """First part; None if the stream is empty."""
     rest: Parts
     waited: float
-    """Seconds that earlier, unanswered requests took."""
+    """Seconds that earlier requests without an answer took."""
     loads: bool
     """True if the model had to be loaded."""
 
 
 class Reloaded(str):
-    """Message that a model was unloaded because it did not answer. It is shown as progress and in the result."""
+    """Message that a model was unloaded because it did not answer. Progress and result both show this message."""
 
     __slots__ = ()
 
@@ -164,7 +162,7 @@ class FirstPart:
     ) -> Begun:
         """Implement `begun`.
 
-        `stack` closes the stream. `why` is a list with the reason to show in progress messages.
+        `stack` closes the stream. The reason for waiting is written into the list `why`, for progress messages.
         """
         clock = asyncio.get_running_loop().time
         loading = f", loading {self._model}"
@@ -217,8 +215,8 @@ class FirstPart:
     ) -> Part | None:
         """Return the first part, or raise TimeoutError at the time `until`.
 
-        After `patience` seconds, check whether the model is loaded. If it is, add its state to `before` and raise
-        TimeoutError early. The state must be read before the request is closed.
+        After `patience` seconds, check whether the model is loaded. If the model is loaded, add its state to `before`
+        and raise TimeoutError early. The state must be read before the request is closed.
         """
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout_at(until) as limit:
@@ -241,8 +239,7 @@ class FirstPart:
     def _patience(self, loaded: Running | None, tokens: int) -> float | None:
         """Return the seconds after which a loaded model should have answered a prompt of `tokens`.
 
-        None means that only the user's timeout applies: the model must be loaded first, its state is unknown, or the
-        timeout leaves no time for a diagnosis.
+        Return None if only the user's timeout applies, for example because the model must be loaded first.
         """
         if loaded is None or loaded.until is None or self._deadlines.first < (1 + _LONGER) * self._deadlines.loaded:
             return None
@@ -257,12 +254,12 @@ class FirstPart:
         return Stalled(self._server.url, limit, kind, FIRST_TOKEN_TIMEOUT, self._model)
 
     async def _loaded(self, chat: Chat) -> Running | None:
-        """Return the model's state if it is loaded with the window of `chat`, else None."""
+        """Return the model's state, or None if the model is not loaded with the window of `chat`."""
         loaded = await self._server.loaded(self._model)
         return loaded if loaded is not None and loaded.has_window(chat.context_tokens) else None
 
     async def _left(self, chat: Chat, before: Running, seconds: float) -> _Left:
-        """Observe the model for up to `seconds` after its request was closed. `before` is its state before that."""
+        """Observe the model for up to `seconds` after a request was closed. `before` is the model's earlier state."""
         clock = asyncio.get_running_loop().time
         end, last = clock() + seconds, None
         while True:
@@ -270,7 +267,7 @@ class FirstPart:
             loaded = await self._loaded(chat)
             if loaded is None:
                 return _Left.NOTHING
-            # Before a model is idle for the first time, each query gets a new unload time, so it keeps changing.
+            # Until the model has been idle once, its unload time changes with each query.
             if loaded.until is not None and loaded.until == last != before.until:
                 return _Left.NOBODY
             if clock() >= end:
@@ -278,13 +275,13 @@ class FirstPart:
             last = loaded.until
 
     async def _is_unloaded(self, chat: Chat) -> bool:
-        """Unload the model. Return True if this worked, even if the model has been loaded again since.
+        """Unload the model. Return True on success, even if the model has been loaded again since.
 
-        If others ask for the model, Ollama unloads it later or not at all.
+        If other programs use the model, Ollama unloads it later or not at all.
         """
         clock = asyncio.get_running_loop().time
         self._on_wait(Reloaded.note(self._model))
-        with suppress(ModelError):  # A proxy may forbid this. The loop below checks the result.
+        with suppress(ModelError):  # A proxy may forbid unloading. The loop below checks the result.
             await self._server.unload(self._model)
         end, marked = clock() + _UNLOADING, await self._loaded(chat)
         loaded = marked
@@ -299,7 +296,7 @@ class FirstPart:
 
     @contextmanager
     def _telling(self) -> Iterator[list[str]]:
-        """Send progress messages until the first part arrives. The yielded list holds the reason to show."""
+        """Send progress messages until the first part arrives. They include the reason in the yielded list."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         why: list[str] = []

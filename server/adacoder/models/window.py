@@ -1,8 +1,7 @@
-"""Estimate the number of tokens in a text before it is sent.
+"""Estimate the number of tokens in a text before it is sent. Only the server has the model's tokenizer.
 
-The exact number is unknown, because only the server has the model's tokenizer. `estimate` tends to be too high, and is
-used to plan prompts. `lower_estimate` is never too high, so it can prove that a server truncated a prompt.
-`Calibration` compares estimates with the counts that a server reports.
+`estimate` tends to be too high, and is used to plan prompts. `lower_estimate` is never too high, so it can prove that a
+server truncated a prompt.
 """
 
 from __future__ import annotations
@@ -21,43 +20,41 @@ _PIECE = re.compile(
     rb"[A-Z]?[a-z]{1,4}(?![0-9A-Z\x80-\xff])|[A-Z]{1,2}(?![0-9a-z\x80-\xff])"
     rb"| +(?= [0-9])| (?=[0-9\x80-\xff])| {2,}|[^ ]"
 )
-"""Pieces of UTF-8 text that `estimate` counts as one token, such as up to four letters, two capitals or a run of
-spaces. Most models encode digits and operators one by one."""
+"""Matches each piece of UTF-8 text that `estimate` counts as one token, such as up to four letters."""
 _LETTERS = re.compile(r"[A-Za-z\x80-\U0010ffff]+")
-"""Letters that a tokenizer may join into one token. Digits and signs always separate tokens."""
+"""Matches letters that a tokenizer may join into one token."""
 _NO_DIGIT = re.compile("[^0-9]*")
 _ROLE_TOKENS = 8
 """Number of tokens that a chat template adds to a message."""
 _SLACK = 8
-"""Tolerance when a count is compared with the count of a truncated prompt."""
+"""Tolerance in tokens when a server's count is compared with the expected count of a truncated prompt."""
 
 _MEMORY = 32
 """Number of recent replies that a `Calibration` remembers."""
 _CAUTION = 1.05
-"""Safety factor for `Window.ratio`."""
+"""Factor that makes `Window.ratio` a little too large, for safety."""
 _STEP = 0.05
-"""`Window.ratio` is rounded up to a multiple of this. Otherwise, each new count would change the prompts."""
+"""Step to which `Window.ratio` is rounded up. Without rounding, each new count would change the prompts."""
 _RATIOS = (0.5, 2.0)
 """Smallest and largest `Window.ratio`."""
 _USUAL = 0.7
-"""Ratio of a server's count to `_usual_chat`, assumed for an unknown model. With the vocabularies of Qwen and Mistral,
-prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
+"""Assumed ratio of a server's token count to `_usual_chat`, for an unknown model. With the vocabularies of Qwen and
+Mistral, prompts and Python files had medians of 0.63 to 0.82 and a minimum of 0.47."""
 _FAR_LOWER = 0.55
-"""A count below this share of the expected count is a sign of truncation, but no proof."""
+"""Share of the expected count. A lower count is a sign of truncation, but no proof."""
 _USUAL_WINDOWS = tuple(1024 * 2**power for power in range(1, 9))
-"""Windows that a server may have if it ignores the requested size. `was_cut` compares token counts with half of each. A
-full window is half of the next one."""
+"""Context windows that a server may have if it ignores the requested size."""
 _TELLING_TOKENS = 64
 """Minimum number of tokens in a prompt that is used to measure a server's speed."""
 
 
 def estimate(text: str) -> int:
-    """Return an estimate of the tokens in `text`. It tends to be too high."""
+    """Return an estimate of the tokens in `text`. The estimate tends to be too high."""
     return len(_PIECE.findall(text.encode("utf-8", "surrogatepass")))
 
 
 def estimate_chat(messages: Sequence[Message]) -> int:
-    """Return an estimate of the tokens in `messages`, including the chat template. It tends to be too high."""
+    """Return an estimate of the tokens in `messages` and the chat template. The estimate tends to be too high."""
     return sum(estimate(message.content) + _ROLE_TOKENS for message in messages)
 
 
@@ -68,7 +65,7 @@ def _usual_chat(messages: Sequence[Message]) -> int:
 
 
 def lower_estimate(messages: Sequence[Message]) -> int:
-    """Return a lower bound for the number of tokens. No token joins letters across spaces or signs."""
+    """Return a lower bound for the number of tokens. A token never has letters of several words."""
     words = (word for message in messages for word in message.content.split())
     return sum(sum(map(_has_letter, _LETTERS.findall(word))) or not _NO_DIGIT.fullmatch(word) for word in words)
 
@@ -78,18 +75,18 @@ def _has_letter(text: str) -> bool:
 
 
 class Bound(Enum):
-    """Limit that decides a window's size. To get a larger window, the user must change this limit."""
+    """Limit that decides a window's size. Only a change of this limit gives a larger window."""
 
     SETTING = "the setting"
     UNTOLD = "the setting, or less"
-    """The server has its own window and does not report the size."""
+    """The server has a window of unknown size."""
     SERVER = "how the server was started"
     MODEL = "the model's training"
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A model's context window. It also estimates the size of texts in the model's tokens."""
+    """A model's context window, with a correction for the model's tokenizer."""
 
     tokens: int
     """Maximum number of tokens in prompt and reply together."""
@@ -98,11 +95,11 @@ class Window:
     bound: Bound = Bound.SETTING
 
     def measure(self, text: str) -> int:
-        """Return an estimate of the tokens in a text. It tends to be too high."""
+        """Return an estimate of the model's tokens in a text. The estimate tends to be too high."""
         return math.ceil(estimate(text) * self.ratio)
 
     def measure_chat(self, messages: Sequence[Message]) -> int:
-        """Return an estimate of the tokens in a chat. It tends to be too high."""
+        """Return an estimate of the model's tokens in a chat. The estimate tends to be too high."""
         return math.ceil(estimate_chat(messages) * self.ratio)
 
 
@@ -115,15 +112,15 @@ class Calibration:
         self._usual: deque[float] = deque([_USUAL], maxlen=_MEMORY)
         """Token counts of the server, divided by the estimates of `_usual_chat`."""
         self._seconds: deque[tuple[float, float]] = deque(maxlen=_MEMORY)
-        """Lower and upper bound of the seconds per prompt token. They differ because part of a prompt may be cached."""
+        """Bounds of the seconds per prompt token. The bounds differ if part of a prompt may be cached."""
         self._last = ""
-        """Previous prompt. The server may have cached its beginning."""
+        """Previous prompt, whose beginning the server may have cached."""
         self._slowest: deque[float] = deque(maxlen=_MEMORY)
         """Seconds until the first part of a reply, per prompt token, including loading and waiting."""
         self._begun = ""
         """Prompt of the last reply that began."""
         self.closed = False
-        """True if this process closed a stream early, and the server has begun no reply since."""
+        """True if this process closed a stream early, and no reply has begun since."""
         self.thinks_aloud: bool | None = None
         """True if the last complete reply had thoughts; None before the first complete reply."""
 
@@ -139,19 +136,19 @@ class Calibration:
     def seconds_a_token(self) -> float:
         """Seconds that the server needs to read a prompt token; 0.0 if unknown.
 
-        Because of the server's cache, each prompt gives only a lower and an upper bound. Much faster prompts than the
-        others are ignored, because they were cached.
+        The server may cache parts of prompts, so each prompt gives only a lower and an upper bound. Prompts that were
+        read much faster than others are ignored.
         """
         slowest = max((least for least, _ in self._seconds), default=0.0)
         return max(slowest, min((most for _, most in self._seconds if most > slowest / 2), default=0.0))
 
     @property
     def seconds_a_token_at_most(self) -> float:
-        """`seconds_a_token`, or an upper bound while this is unknown; 0.0 before the first reply."""
+        """Upper bound of `seconds_a_token`; 0.0 before the first reply."""
         return self.seconds_a_token or min(self._slowest, default=0.0)
 
     def began(self, messages: Sequence[Message], seconds: float) -> None:
-        """Record that the first part of a reply came after `seconds`, including loading and waiting."""
+        """Record that the first part of a reply came after `seconds`. This time may include loading and waiting."""
         prompt = _joined(messages)
         shared, self._begun = commonprefix([prompt, self._begun]), prompt  # noqa: RUF071  # by characters
         unread = self.expected(messages) * (len(prompt) - len(shared)) / max(len(prompt), 1)
@@ -169,11 +166,10 @@ class Calibration:
     def cached(self, messages: Sequence[Message], counted: int, seconds: float | None, *, by_server: bool) -> int:
         """Estimate how many of the `counted` tokens in `messages` were cached. The estimate tends to be too low.
 
-        `seconds` is the time in which the server read the other tokens. None means that the model was just loaded, so
-        nothing was cached. `by_server` is True if the server measured the time, and False if the time may include
-        waits.
+        `seconds` is the time for reading the other tokens; None if the model was just loaded, so that nothing was
+        cached. `by_server` is True if the server measured the time. Otherwise, the time may include waits.
 
-        Call this once for each prompt, because it also records the prompt.
+        Call this method once for each prompt, because the method also records the prompt.
         """
         prompt = _joined(messages)
         shared, self._last = commonprefix([prompt, self._last]), prompt  # noqa: RUF071  # by characters
@@ -186,10 +182,10 @@ class Calibration:
         return max(0, min(counted - math.ceil(seconds / pace), most)) if pace else 0
 
     def was_cut(self, messages: Sequence[Message], counted: int, window: int) -> bool:
-        """Return whether the server certainly truncated `messages`, judged by its count of tokens.
+        """Return whether the server certainly truncated `messages`, judged by the server's token count.
 
-        Ollama truncates silently. Up to version 0.24, a truncated prompt fills the window. From 0.30 on, it takes half
-        of the window plus two tokens. A server may also have a smaller window than requested.
+        Ollama truncates silently. Up to version 0.24, a truncated prompt fills the window. From 0.30 on, a truncated
+        prompt has half of the window plus two tokens.
         """
         if window <= counted <= window + _SLACK or counted < lower_estimate(messages):
             return True
@@ -205,5 +201,5 @@ def _joined(messages: Sequence[Message]) -> str:
 
 
 def _is_half(counted: int, window: int) -> bool:
-    """Return whether `counted` fits a prompt that was cut to half of `window`."""
+    """Return whether `counted` is the token count of a prompt that was cut to half of `window`."""
     return abs(counted - (window // 2 + 2)) <= _SLACK

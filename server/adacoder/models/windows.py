@@ -1,4 +1,4 @@
-"""Find the address of Windows from WSL, because a model server may run on Windows."""
+"""Find the address of Windows from WSL. A model server may run on Windows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 _KERNEL = Path("/proc/sys/kernel/osrelease")
 _ROUTES = Path("/proc/net/route")
 _MIRRORED = Path("/sys/class/net/loopback0")
-"""This path exists if WSL shares the network of Windows. The gateway is then a router, not Windows."""
+"""Path that exists if WSL shares the network of Windows. In this case, the gateway is a router, not Windows."""
 _NAT = ipaddress.ip_network("172.16.0.0/12")
 """Address range of WSL's own network."""
 _PATIENCE = 0.2
-"""Timeout for a connection to this machine, in seconds. Such a connection is accepted or refused at once."""
+"""Timeout for a connection to this machine, in seconds. This machine accepts or refuses connections at once."""
 
 
 def windows_host(port: int) -> str | None:
     """Return the address of Windows, or None.
 
-    The address is None outside of WSL 2, if WSL shares the network of Windows, or if a server listens on `port` in WSL.
+    The result is None outside of WSL 2. It is also None if WSL shares the network of Windows, or if a server in WSL
+    listens on `port`.
     """
     gateway = _gateway() if _is_wsl() and not _MIRRORED.exists() else None
     return gateway if gateway is not None and not _listens(port) else None

@@ -1,4 +1,4 @@
-"""Describe a request in its recording, so that it can be repeated."""
+"""Describe a request in its recording, so that the request can be repeated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECORDED_SETTINGS = (
     *("strategy", "max_iterations", "timeout", "isolation", "context_tokens", "temperature", "seed"),
     "instructions",
 )
-"""Settings to record. Others are left out, because they name hosts, paths and private files."""
+"""Settings to record. Other settings name hosts, paths and private files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class About:
 
     target: Target
     start: Candidate | None
-    """Candidate that the request starts from; None if a model writes the first one."""
+    """Candidate that the request starts from; None if a model writes the first candidate."""
     settings: Settings
     workspace: Path
     interpreter: Path
@@ -33,7 +33,7 @@ class About:
     shareable: Callable[[Target], str]
     """Function that returns the module's text without private content."""
     rung: int = 1
-    """Position of the model among the models of the request, from 1."""
+    """Position of the model among all models that the request asks, from 1."""
 
     def json(self) -> dict[str, JSON]:
         """Return the description as JSON. Equal requests have equal descriptions."""

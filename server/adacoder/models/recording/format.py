@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 VERSION = 3
 _MOST_BYTES = 64 << 20
-"""Maximum size of a file, in bytes. A conversation with a thousand rounds is smaller."""
+"""Maximum size of a file, in bytes."""
 _MOST_TOKENS = 1 << 31
 """Maximum number of tokens in a valid file."""
 _VALUE = re.compile(r"^(?=\{)", re.MULTILINE)
@@ -63,9 +63,9 @@ class RecordedConversation:
     model: str
     """Model id."""
     window: Window | str
-    """The model's context window, or the error that a request for it raised."""
+    """The model's context window, or the error that was raised instead."""
     about: Mapping[str, JSON]
-    """Description of the request from `About.json`, as written by `as_written`."""
+    """Description of the request from `About.json`, in the form that `as_written` returns."""
     exchanges: list[Exchange] = field(default_factory=list)
     outcome: Mapping[str, JSON] | None = None
     """Outcome of the request; None if the request was aborted."""
@@ -81,7 +81,7 @@ def header_json(model: str, window: Window | str, about: JSON) -> dict[str, JSON
 
 
 def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, JSON]:
-    """Return one model call. Durations are left out, because they differ each time."""
+    """Return one model call as a JSON object. Durations are left out, because they differ at each run."""
     asked: list[JSON] = [{"role": one.role, "content": one.content} for one in messages]
     if isinstance(reply, str):
         return {"messages": asked, "error": reply}
@@ -96,7 +96,7 @@ def exchange_json(messages: Sequence[Message], reply: Reply | str) -> dict[str, 
 
 
 def outcome_json(outcome: Outcome) -> dict[str, JSON]:
-    """Return the last object of a conversation: the outcome, without durations."""
+    """Return the last object of a conversation, which holds the outcome without durations."""
     verdict = outcome.verdict
     isolation = None if verdict is None else verdict.isolation
     told: dict[str, JSON] = {
@@ -125,7 +125,7 @@ def _failure_json(failure: Failure) -> JSON:
 
 
 def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
-    """Redact `value`, and turn each text of several lines into a list of lines."""
+    """Redact `value`, and turn each text that has several lines into a list of lines."""
     match value:
         case str():
             lines: list[JSON] = [*redact(value).split("\n")]
@@ -141,7 +141,7 @@ def as_written(value: JSON, redact: Callable[[str], str]) -> JSON:
 def encoded(value: JSON, redact: Callable[[str], str]) -> bytes:
     """Return a JSON object as the bytes to write to a file."""
     text = json.dumps(as_written(value, redact), ensure_ascii=False, indent=1)
-    # A lone surrogate cannot be encoded. Its escape is the same in Python and in JSON.
+    # A lone surrogate cannot be encoded, so write its escape, which is the same in Python and in JSON.
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 

@@ -33,12 +33,11 @@ class CannotRecord(ModelError):
 class Recorder:
     """Passes all calls to another model and records the conversation.
 
-    The file is valid after every reply. Texts are redacted. Equal conversations give equal files, because times are
-    left out.
+    The file is valid after every reply. Equal conversations give equal files, because times are left out.
     """
 
     def __init__(self, model: ChatModel, path: Path, redaction: Redaction, about: About | None = None) -> None:
-        """Create the file. If `path` exists, write to `NAME-2`, `NAME-3` and so on instead.
+        """Create the file. If `path` exists, another name is used: `NAME-2`, `NAME-3` and so on.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -91,14 +90,14 @@ class Recorder:
         try:
             reply = await self._model.reply(ask)
         except (ModelError, asyncio.CancelledError) as error:
-            with suppress(CannotRecord):  # the first error matters more to the user
+            with suppress(CannotRecord):  # the user needs the first error more
                 self._append(exchange_json(ask.messages, str(error) if isinstance(error, ModelError) else _CANCELLED))
             raise
         self._append(exchange_json(ask.messages, reply))
         return reply
 
     def end(self, outcome: Outcome) -> Outcome:
-        """Record the outcome and return it. If the file got another name, a note is added.
+        """Record `outcome`. Return it, with a note if the file got another name than the user gave.
 
         Raises:
             CannotRecord: the file cannot be written.
@@ -131,7 +130,7 @@ class Recorder:
 
 
 def _created(named: Path) -> Path:
-    """Create a file and return its path. If `named` exists, use `NAME-2`, `NAME-3` and so on."""
+    """Create a file and return its path: `named`, or `NAME-2`, `NAME-3` and so on if `named` exists."""
     place = path = Path(os.path.realpath(named))
     numbers = count(2)
     while True:

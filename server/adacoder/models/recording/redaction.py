@@ -2,10 +2,11 @@
 
 `/home/ada/work/shop/cart.py` becomes `<workspace>/cart.py`, and other paths in the home folder begin with `~`. The
 model server's address becomes `<server>`, and API keys and other secrets become `<key>`. Names of the user and the
-machine become `<user>` and `<host>`. All of these are also found inside encoded words (`privacy/encodings.py`).
+machine become `<user>` and `<host>`. Encoded forms of these texts are also found (`privacy/encodings.py`).
 
-Memory addresses and temporary folders are replaced because they differ each time. A replay redacts its requests in the
-same way before it compares them. A recording therefore also works in another folder or on another machine.
+Memory addresses and temporary folders are replaced because they differ each time.
+
+A replay redacts its own requests before it compares them, so a recording also works on another machine.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ USER, HOST = "<user>", "<host>"
 _PASSES = 3
 """Number of passes. One replacement can reveal another name."""
 _KEY_LENGTH = 12
-"""Minimum length of a key. Shorter values are placeholders such as `EMPTY`."""
+"""Minimum length of an API key. Shorter values are placeholders such as `EMPTY`."""
 _WORDS = """
 root user users home admin administrator guest nobody me owner local default
 dev devel developer test tester testing build builder runner runneradmin worker
@@ -52,7 +53,7 @@ _KEYS = frozenset({OLLAMA.key, OPENAI.key})
 """Environment variables with the API keys of model servers."""
 _SLASH = r"(?:[\\/]|%2F|%5C)"
 _ENDS = r"(?![\w-]|\.\w)"
-"""Matches the end of a name, where neither more of the name nor a file extension follows."""
+"""Matches the end of a name. No further letters of a name and no file extension may follow."""
 _NO_PATH_BEFORE = r"(?<![\w.~>-])"
 _NAME = re.compile(r"[\\/][^\\/]")
 """Matches absolute paths, except for the root folder."""
@@ -68,7 +69,7 @@ _ADDRESS = r"(?<=\bat )0x[0-9A-F]{8,16}\b"
 
 
 class Redaction:
-    """Replaces texts that identify the user or the machine. A second redaction changes nothing."""
+    """Replaces texts that identify the user or the machine. Redacting a text again changes nothing."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class Redaction:
 
 
 def _is_key(name: str, value: str) -> bool:
-    """Return whether an environment variable has a name like a secret and a value that is not a path."""
+    """Return whether an environment variable is a secret: its name looks like one, and its value is not a path."""
     return secrecy_of(name) is not None and not re.match(r"[\\/~]|[A-Za-z]:", value)
 
 
@@ -132,17 +133,17 @@ def _identifies(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """Return a pattern for a name as a whole word, also in escaped forms."""
+    """Return a pattern for a name as a whole word. The pattern also matches escaped forms of the name."""
     return rf"(?<![^\W_]){_any_of(_escapes(name))}(?![^\W_])"
 
 
 def _key(key: str) -> str:
-    """Return a pattern for a key, even if it is truncated."""
+    """Return a pattern for a key. The pattern also matches a truncated key."""
     return rf"{re.escape(key[:_KEY_LENGTH])}(?:{re.escape(key[_KEY_LENGTH:])}|[\w-]*)"
 
 
 def _server(url: str) -> str:
-    """Return a pattern for a server's address, and for its host name if that is unambiguous."""
+    """Return a pattern for a server's address. A host name with a dot also matches alone."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     names = [url, f"{parts.scheme}://{parts.netloc}", parts.netloc]
@@ -156,7 +157,7 @@ def _folder(path: str) -> str:
     drive, *names = re.split(r"[\\/]+", path.rstrip("\\/"))
     below_root = rf"{_SLASH}+".join(_any_of(_escapes(name)) for name in names)
     root = rf"{_any_of(_escapes(drive))}{_SLASH}+" if drive else _SLASH
-    # A longer path may end in a short path such as `/app`, so require that no path precedes a short one.
+    # A longer path may end in a short path such as `/app`. A short path therefore matches only if no path precedes it.
     return rf"{_NO_PATH_BEFORE if len(names) == 1 else ''}{root}{below_root}{_ENDS}"
 
 
@@ -173,5 +174,5 @@ def _any_of(texts: Iterable[str]) -> str:
 
 
 def _spellings(path: str) -> list[str]:
-    """Return a path as given, and with links resolved."""
+    """Return the spellings of a path: as given, and with links resolved."""
     return [path, os.path.realpath(path)]
