@@ -1,6 +1,6 @@
 """Measure the worth of a second program: how often two programs agree on inputs that nobody wrote.
 
-    agreement.py --replies FILE --data FOLDER [--pairs N | --triples N] [--benchmark NAME]
+    agreement.py --replies FILE --data FOLDER [--pairs N [--hidden-inputs] | --triples N] [--benchmark NAME]
 
 FILE and FOLDER are the same as for `rescue.py`. Up to N pairs are drawn for each task, with a fixed seed. The programs
 of a pair are by different models, differ in their text, and pass the examples. Both run on the same inputs. Hidden
@@ -9,6 +9,11 @@ tests show whether the first program is right.
 * `right`: share of first programs that are right.
 * `right_if_agreed`: the same, among pairs that agree on all inputs.
 * `wrong_flagged`, `right_flagged`: share of wrong and of right first programs whose pair disagrees.
+
+* `wrong_beside_right`: share of wrong first programs whose second program is right.
+
+With `--hidden-inputs`, the inputs are the calls in the hidden tests. The figures then show what the best inputs could
+reach, because a second program that is right differs from a wrong one in these calls.
 
 Programs disagree only if both return a value. Pairs without inputs are counted in `not_compared`. All tasks have the
 same weight.
@@ -26,30 +31,35 @@ The last line is a JSON object. `interval` is Wilson's 95 % interval for the num
 from __future__ import annotations
 
 import argparse
+import ast
 import asyncio
 import json
 import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import permutations
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
+from unittest import mock
 
 from recorded import Recorded, replies_in
 
+from adacoder.agents import behaviour
 from adacoder.agents.questions import MOST_QUESTIONS, Ruling, question
 from adacoder.arena.formats import load
 from adacoder.arena.judge import PASSED, HiddenJudge
 from adacoder.arena.measures import wilson
-from adacoder.arena.tasks import ArenaTask
+from adacoder.arena.tasks import ArenaTask, Statements
 from adacoder.checks import Checks
 from adacoder.domain import AdaCoderError, Difference, Level, Status, Target
 from adacoder.project import Project
 from adacoder.service import from_reply
 from adacoder.settings import Settings
+from adacoder.source.inputs import Input
 from adacoder.source.locate import locate
 from adacoder.source.splice import splice
 from adacoder.task import Task
@@ -67,6 +77,8 @@ class Compared:
     task: str
     is_right: bool
     differs: bool
+    is_beside_right: bool
+    """True if the second program is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +127,8 @@ class Agreement:
                 if differs is None:
                     self.not_compared += 1
                 else:
-                    is_right = await self._judge.judge_text(task, texts[0]) == PASSED
-                    found.append(Compared(task.id, is_right, differs))
+                    is_right, is_beside_right = [await self._judge.judge_text(task, text) == PASSED for text in texts]
+                    found.append(Compared(task.id, is_right, differs, is_beside_right))
         return found
 
     async def chosen(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Chosen]:
@@ -199,7 +211,21 @@ def shares(found: Sequence[Compared]) -> dict[str, float | int]:
         "right_if_agreed": share([each for each in agreed if each.is_right], agreed),
         "wrong_flagged": share([each for each in wrong if each.differs], wrong),
         "right_flagged": share([each for each in right if each.differs], right),
+        "wrong_beside_right": share([each for each in wrong if each.is_beside_right], wrong),
     }
+
+
+def hidden_calls(task: ArenaTask) -> tuple[Input, ...]:
+    """Return the calls in the hidden tests as inputs, if their arguments are literals."""
+    found: dict[Input, None] = {}
+    for node in ast.walk(ast.parse(task.hidden.text if isinstance(task.hidden, Statements) else "")):
+        match node:
+            case ast.Call(func=ast.Name(id="candidate" | task.target.name)):
+                node.func = ast.Name(task.target.name)
+                with suppress(ValueError):
+                    ast.literal_eval(ast.Tuple([*node.args, *(keyword.value for keyword in node.keywords)]))
+                    found[Input((ast.unparse(node),))] = None
+    return tuple(found)
 
 
 def choices(found: Sequence[Chosen]) -> dict[str, object]:
@@ -219,10 +245,20 @@ def choices(found: Sequence[Chosen]) -> dict[str, object]:
     return {**figures, "questions": round(mean(attrgetter("questions")), 4)}
 
 
-async def measure(replies: Path, data: Path, benchmark: str, most: int, *, by_three: bool = False) -> dict[str, object]:
-    with tempfile.TemporaryDirectory() as name:
+async def measure(
+    replies: Path, data: Path, benchmark: str, most: int, *, by_three: bool = False, of_hidden: bool = False
+) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as name, ExitStack() as patched:
         folder = Path(name)
         tasks = {task.id: task for task in load(data / FILES[benchmark], folder).tasks}
+        if of_hidden:
+            calls = {(task.target.name, task.target.docstring): hidden_calls(task) for task in tasks.values()}
+            most_inputs = max(map(len, calls.values()))
+
+            def made(target: Target, _most: int, _seed: int) -> tuple[Input, ...]:
+                return calls[target.name, target.docstring]
+
+            patched.enter_context(mock.patch.multiple(behaviour, varied=made, INPUTS=most_inputs))
         rows = defaultdict[str, list[Recorded]](list)
         for row in replies_in(replies):
             if row["task_id"] in tasks:
@@ -247,10 +283,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--triples", type=int, default=0)
+    parser.add_argument("--hidden-inputs", action="store_true")
     parser.add_argument("--benchmark", choices=[*FILES], default="HumanEval")
     options = parser.parse_args()
-    most, by_three = options.triples or options.pairs, bool(options.triples)
-    print(json.dumps(asyncio.run(measure(options.replies, options.data, options.benchmark, most, by_three=by_three))))
+    found = measure(
+        options.replies,
+        options.data,
+        options.benchmark,
+        options.triples or options.pairs,
+        by_three=bool(options.triples),
+        of_hidden=options.hidden_inputs,
+    )
+    print(json.dumps(asyncio.run(found)))
 
 
 if __name__ == "__main__":

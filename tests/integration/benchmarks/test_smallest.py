@@ -85,9 +85,13 @@ def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path)
         for name, body in bodies.items()
     ]
     replies.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--pairs", "6")
+    pairs = ("--replies", str(replies), "--data", str(DATA), "--pairs", "6")
+    (found,) = _lines("agreement", *pairs)
     assert (found["pairs"], found["wrong"]) == (6, 2)
     assert (found["wrong_flagged"], found["right_flagged"], found["right_if_agreed"]) == (1.0, 0.5, 1.0)
+    assert found["wrong_beside_right"] == 1.0
+    (found,) = _lines("agreement", *pairs, "--hidden-inputs")
+    assert (found["wrong_flagged"], found["right_flagged"]) == (1.0, 0.5)
     (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--triples", "6")
     assert (found["triples"], found["questions"]) == (6, pytest.approx(4 / 3, abs=1e-3))
     shares = [found[name]["share"] for name in ("wrong", "wrong_by_majority", "wrong_after_answers")]  # type: ignore[index]
