@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 
-# --- in evaluations: the texts ---------------------------------------------------------------
+# --- in evaluations: source files ------------------------------------------------------------
 
 
 class Unsaved:
@@ -70,9 +70,9 @@ class Unsaved:
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Make Python load the project's modules from their current source, whichever finder finds them.
+    """Make Python load the project's modules from their current source.
 
-    Python could otherwise run an outdated `.pyc` file, because it compares at best the time and size of the source.
+    Python could otherwise run an outdated `.pyc` file, because it compares only the time and size of the source file.
     Installed modules are loaded as usual.
     """
 
@@ -102,7 +102,7 @@ compiled: dict[str, tuple[bytes, CodeType]] = {}
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template. Evaluations use the code unless the file changes."""
+    """Compile a file in the template. Evaluations use the compiled code unless the file changes."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
@@ -167,7 +167,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Return the spec of a module as if all texts were saved, or None if no unsaved text has this name."""
+        """Return the spec of a module as if all open files were saved. Return None if no unsaved file has this name."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -190,9 +190,9 @@ class Others:
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the first spec that any of the finders returns, or None.
+        """Return the first spec that another finder returns, or None.
 
-        If a finder calls this method for the same module, return None to prevent an endless recursion.
+        If a finder calls this method again for the same module, return None to end the recursion.
         """
         if fullname in self._sought:
             return None
@@ -227,9 +227,10 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """A finder that keeps the project's modules out of the template, so that only installed modules are imported.
+    """A finder that keeps the project's modules out of the template.
 
-    An installed module with the same name as a module of the project is kept out as well.
+    Only installed modules can be imported. An installed module with the same name as a module of the project is kept
+    out as well.
     """
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
@@ -301,7 +302,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. It is not an ImportError, because many modules catch that and go on."""
+    """Ends an import in the template. This is not an ImportError, because many modules catch ImportError."""
 
 
 def file_of(module: object) -> str | None:
