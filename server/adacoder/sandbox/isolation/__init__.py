@@ -81,9 +81,9 @@ class Stage:
     descriptors: tuple[int, ...] = ()
     """Descriptors that `wrapper` inherits."""
     holds: Callable[[], bool] = lambda: True
-    """Returns False if code may have seen a hidden file. Results must then be discarded."""
+    """Returns False if code may have seen a hidden file. The evaluation's results must then be discarded."""
     is_current: Callable[[], bool] = lambda: True
-    """Returns False if files of the project were added or replaced, so that a new template is needed."""
+    """Returns False if a new template is needed, because files of the project were added or replaced."""
 
     @property
     def environment(self) -> dict[str, str]:

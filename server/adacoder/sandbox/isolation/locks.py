@@ -38,8 +38,7 @@ class Locks:
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
         """Yield the launcher's arguments that apply these locks.
 
-        Pass True for `files` if nothing else protects files, and True for `processes` if nothing else protects other
-        processes.
+        `files` is True if nothing else protects files. `processes` is True if nothing else protects other processes.
         """
         if self.landlock:
             yield f"landlock={self.landlock}"
