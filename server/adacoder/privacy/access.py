@@ -3,7 +3,7 @@
 Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
 
 A symbolic link is judged by its target. Hard links cannot be recognised: if a private file has a second, harmless name
-in the workspace, it can be read by that name.
+in the workspace, the file can be read by this name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OUTSIDE = "it lies outside the workspace"
 
 
 class AccessDenied(OSError):
-    """A file may not be read: it is outside the workspace, private, not a regular file, or too long."""
+    """A file may not be read, because it is outside the workspace, private, not a regular file, or too long."""
 
 
 class Access:

@@ -23,7 +23,9 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags to open a file without following a link at its path, and without waiting. Some systems lack some of them."""
+"""Flags to open a file without following a link at its path, and without waiting. Some systems lack some of these
+flags.
+"""
 
 MOST_BYTES = 64 * 1024
 """Only this many bytes at the beginning of a file are searched."""
@@ -80,7 +82,7 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""If a name contains one of these words, as `public_key` does, its value is usually not secret."""
+"""If a name contains one of these words, as `public_key` does, the value is usually not secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
@@ -143,8 +145,8 @@ class _Forms:
     passages: tuple[_Form, ...]
     """Patterns of secrets that can span several words or lines."""
     named: tuple[_Form, ...]
-    """Patterns of values that are secret only after certain names. For these, `signs` has one item, a pattern of the
-    names.
+    """Patterns of values that are secret only after certain names. In these patterns, `signs` has one item, which
+    matches the names.
     """
 
     @cached_property

@@ -30,7 +30,9 @@ _ENDS_OF_COPIES = frozenset("0123456789)yY~")
 class Secrecy(IntEnum):
     OPEN = auto()
     STORE = auto()
-    """The folder is for secrets, such as `secrets`. Its files are private unless Python can import them."""
+    """The folder is for secrets, for example because its name is `secrets`. The files in it are private unless Python
+    can import them.
+    """
     WHOLE = auto()
     """Everything in the folder is private."""
 

@@ -1,7 +1,7 @@
 """Search folders for private files, sockets and pipes, which confined code must not see.
 
-A file is private because of its name or its contents. Files that Python can import, and templates such as
-`.env.example`, are not hidden because of their names.
+A file is private because of its name or its contents. But the names of files that Python can import, and of templates
+such as `.env.example`, do not make these files private.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class _EntryKind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device. It can connect confined code to another program."""
+    """A socket, a named pipe or a device, through which confined code could reach another program."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _EntryKind:

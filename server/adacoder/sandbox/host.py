@@ -1,9 +1,9 @@
-"""The entry point of the sandbox. It runs a module's examples on a candidate, in a confined process.
+"""The entry point of the sandbox, which runs a module's examples on a candidate in a confined process.
 
 Each candidate has a process of its own, which is killed when the evaluation ends. Docstrings of an unchanged module can
 share a process (see `series.py`).
 
-The process runs a *worker*, which only reports results. The Judge compares the results in AdaCoder's own process. So a
+The process runs a *worker*, which only reports results. The Judge compares the results in AdaCoder's own process, so a
 candidate cannot read the wanted outputs.
 """
 
@@ -67,7 +67,7 @@ _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """While docstrings run, searches for private files take at most this fraction (1 / `_SHARE`) of the time."""
 _MOST_RUNS = 3
-"""Maximum number of runs of an evaluation. It is run again if its result cannot be used."""
+"""Maximum number of runs of an evaluation. An evaluation runs again if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
 """Failures that may be the fault of another process with which the evaluation shared resources."""
 NO_ISOLATION = Named("isolation", Level.NONE)
@@ -183,9 +183,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does, and return the trace of the last one.
+        """Run `examples` as `evaluate` does, and return the trace of the last example.
 
-        There is no Verdict, because code that detects tracing could behave differently.
+        There is no Verdict, because code may notice that it is traced, and behave differently.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -309,7 +309,7 @@ class Host:
 
         `is_standing` is True if the template is for `check`, which imports the unchanged module.
         """
-        if not self._has_looked:  # Only the first search is slow, so run it in a thread.
+        if not self._has_looked:  # Run only the first search in a thread, because only this search is slow.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)

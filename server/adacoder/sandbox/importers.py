@@ -171,7 +171,7 @@ class Lent(Taken):
             raise Apart from error
 
     def end_process(self) -> None:
-        """Kill the present process. The next docstring gets a new one."""
+        """Kill the present process. A new process runs the next docstring."""
         self.ran.clear()
         self.evaluation.kill()
         self.evaluation.close()

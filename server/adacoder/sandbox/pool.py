@@ -1,6 +1,6 @@
-"""A pool of a few templates, warm interpreters from which the processes of evaluations are forked.
+"""A pool of a few templates, which are warm interpreters from which evaluations are forked.
 
-A template is replaced when files that it imported change, and ended when it is idle.
+A template is ended when it is idle, and replaced when a file that it imported changes.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class TemplatePool:
             self._retire(keeper)
             if not keeper.booted:
                 raise
-        # If the template broke, try a new one.
+        # The template broke, so try a new template.
         return await self._keeper(recipe).take()
 
     async def close(self) -> None:
@@ -240,7 +240,7 @@ class Lender(Protocol):
 
 
 class _Keeper:
-    """The owner of one template. It starts and ends the template, and forks processes ahead."""
+    """The owner of one template, which starts and ends the template and forks processes ahead."""
 
     def __init__(self, recipe: Recipe, refused: set[str], slots: int, upkeep: Upkeep, rested: Rested) -> None:
         self.recipe = recipe

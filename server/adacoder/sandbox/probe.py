@@ -45,7 +45,7 @@ _PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
 """The AppArmor profile that lets bubblewrap create user namespaces."""
 _PROBE_SECONDS = 20
 FAILED_SECONDS = 600.0
-"""After a stronger mechanism has failed, AdaCoder does not try it again for this many seconds."""
+"""Seconds after which AdaCoder tries a failed mechanism again, although a weaker mechanism works."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -139,7 +139,7 @@ class Proof:
     reason: str
     """Reason why the isolation is below the requested level, or empty."""
     remedy: str = ""
-    """Instruction for getting better isolation, without a full stop. It may be empty."""
+    """Instruction for getting better isolation, without a full stop, or empty."""
     is_recorded: bool = False
     """True if the proof is from an earlier start of AdaCoder, and its conditions still hold."""
 

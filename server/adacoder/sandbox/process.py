@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Timeout for the start of an interpreter. It is long, because a slow machine is not the candidate's fault."""
+"""Timeout for the start of an interpreter. The timeout is long, because a slow machine is not the candidate's fault."""
 _MOST_STARTS = 3
 """Maximum number of attempts to start an interpreter. An attempt may fail if a hidden file is replaced during the
 start.
@@ -242,7 +242,7 @@ class TemplateProcess:
         Raises:
             SandboxError: the interpreter does not start.
         """
-        await asyncio.to_thread(tools)  # Run it in a thread, because it may compile files.
+        await asyncio.to_thread(tools)  # Run `tools` in a thread, because it may compile files.
         for left in reversed(range(_MOST_STARTS)):
             template, far_end = cls._staged(recipe, slots)
             try:

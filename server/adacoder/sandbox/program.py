@@ -22,13 +22,13 @@ class Program:
     qualname: str
     """The target's qualified name, as in `Target.qualname`."""
     first_line: int
-    """First line of the candidate's function in `text`, including decorators. It is counted from 1."""
+    """First line of the candidate's function in `text`, including decorators, counted from 1."""
     last_line: int
     """Last line of the candidate's function."""
     suspects: tuple[str, ...] = ()
     """Names in the candidate that look undefined. Only the imported module shows which names are really undefined."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts of open files and of the module, by path. They replace the texts on disk."""
+    """Texts of open files and of the module, by path. These texts replace the files on disk."""
     is_withheld: bool = False
     """True if the wanted outputs are removed from `text`. The module's file is then hidden, because it contains the
     outputs.
@@ -52,7 +52,7 @@ class Program:
     explained: bool = False
     """True to let pytest explain failed assertions. This takes longer, because pytest rewrites the test files."""
     document: Path | None = None
-    """The file of the examples if pytest's fixtures add names to them, or None."""
+    """The file that contains the examples, if pytest's fixtures add names to the examples. Otherwise None."""
     all_count: bool = False
     """True if every example must match, as in doctest. Otherwise, examples that do not run the target do not count.
 

@@ -115,7 +115,7 @@ class Series:
                     _fail(docstring, SandboxError(_ENDED))
 
     async def _serve_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
-        """Evaluate docstrings one after the other, in one process or its replacements."""
+        """Evaluate docstrings one after the other, in one process or in its replacements."""
         if _next(waiting) is None:
             return
         one, is_begun = waiting.popleft(), True

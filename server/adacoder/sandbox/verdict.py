@@ -1,6 +1,6 @@
 """The judge of evaluations, which turns a worker's messages into a Verdict.
 
-A *worker* is the process that runs the examples. It only reports outputs, which the judge compares.
+A *worker* is the process that runs the examples. The worker only reports outputs, and the judge compares them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Judge:
 
     @property
     def verdict(self) -> Verdict:
-        """The Verdict so far. It is a failure until every example has a result."""
+        """The Verdict so far, which is a failure until every example has a result."""
         failure = self._undefined_name() or self._failure
         if failure is None and self.cut_short is not None:
             failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")

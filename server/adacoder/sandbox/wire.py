@@ -1,7 +1,7 @@
-"""The server's end of the connection to a worker, the process that runs examples.
+"""The server's end of the connection to a worker, the process that runs examples. `worker.py` describes the messages.
 
-`worker.py` describes the messages. Commands and answers take turns. Every command has a nonce, a random text that the
-answer must repeat. So unexpected messages are detected, because they lack the nonce.
+Commands and answers take turns. Every command has a nonce, a random text that the answer must repeat. An unexpected
+message lacks the nonce, and is detected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Maximum size of an answer in bytes. It is larger than the longest output and error message."""
+"""Maximum size of an answer in bytes, larger than the longest output and error message."""
 
 
 CHANGES = frozenset(
@@ -102,7 +102,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to `run`: an example's output, its value or exception, and the lines that it ran."""
+    """An answer to `run`: the output of an example, its value or exception, and the lines of the target that ran."""
 
     printed: str = ""
     shown: str = ""
@@ -145,7 +145,7 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Id of the process that sent the first message, as the server sees it. None if the kernel does not say."""
+        """Id, as the server sees it, of the process that sent the first message. None if the kernel does not tell."""
 
     @property
     def hung_up(self) -> bool:

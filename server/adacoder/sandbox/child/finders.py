@@ -1,8 +1,8 @@
-"""Decide which text a module is loaded from, and which modules a template may import.
+"""Decide from which text a module is loaded, and which modules a template may import.
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Because of import hooks, `.pth` files and links, any finder may find a file of the project. So only the real path of a
+Any finder may find a file of the project, through an import hook, a `.pth` file or a link. So only the real path of a
 file shows whether the file belongs to the project.
 """
 
@@ -145,7 +145,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test, and makes other modules use their unsaved texts."""
+    """Finds the module under test, and makes other modules load their unsaved texts."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -292,7 +292,9 @@ class InstalledFiles:
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """Return True if a file or folder is installed. If several known folders contain it, the innermost decides."""
+        """Return True if a file or folder is installed. If several known folders contain the file, the innermost
+        decides.
+        """
         try:
             place = join(realpath(path), "")
         except (TypeError, ValueError):  # Any object may be passed as a path.

@@ -87,7 +87,7 @@ class Flow:
 
 
 def imports_others(source: str, module: str) -> bool:
-    """Return whether a statement only imports modules from other packages than that of `module`."""
+    """Return whether a statement only imports modules of other packages than the package of `module`."""
     if not source.startswith(("import ", "from ")):
         return False
     try:
@@ -179,7 +179,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # A decorator's wrapper often has the name of the wrapped function. Ignore wrappers from other files.
+        # A wrapper often has the name of the wrapped function, so ignore wrappers from other files.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"

@@ -357,7 +357,7 @@ def hold(
 
 
 def all_rights(abi: int) -> int:
-    """Return all rights to files that this version of Landlock can deny."""
+    """Return all rights to files that this version of Landlock controls."""
     rights = _REFER - 1
     for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
         if abi >= since:
@@ -411,7 +411,7 @@ def wait_for_word() -> None:
 
 
 def keep_open(descriptor: int, number: int) -> None:
-    """Move `descriptor` to `number`, where the interpreter inherits it."""
+    """Give `descriptor` the number `number`, so that the interpreter inherits it."""
     os.dup2(descriptor, number)
     if descriptor != number:
         os.close(descriptor)

@@ -2,12 +2,12 @@
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-The target is recognised by its code objects, and never by a name or file. Since Python 3.12, the interpreter reports
-events of these objects (`sys.monitoring`). In older versions, a profiler or tracer watches until the target begins.
-Observation changes neither recursion depth nor tracebacks.
+The target is recognised by its code objects, never by a name or file. Since Python 3.12, the interpreter reports events
+of code objects (`sys.monitoring`). In older versions, a profiler or tracer watches until the target begins. Observation
+changes neither recursion depth nor tracebacks.
 
-Hostile code cannot fake an observation. It cannot reach the results through a callback. If it calls a callback itself,
-nothing happens, because the callback checks its caller.
+Hostile code cannot fake an observation. A callback gives no access to the results, and ignores calls by other code than
+the target.
 """
 
 from __future__ import annotations

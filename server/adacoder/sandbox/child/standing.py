@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
-    worker = globals()["worker"]  # `template.py` sets this name when it loads this file.
+    worker = globals()["worker"]  # `template.py` has set this name before loading this file.
     compiling, finders, observing, state = worker.compiling, worker.finders, worker.observing, worker.state
 
 _MODULE = type(sys)
@@ -99,7 +99,7 @@ class Standing:
         return "imported"
 
     def prepare(self, name: str, path: str) -> None:
-        """Prepare a module's data for its docstrings. Call this before forking their processes."""
+        """Prepare a module's data for its docstrings. Call this method before forking the docstrings' processes."""
         if self.ready[0] == name:
             return
         try:
@@ -191,7 +191,7 @@ class StandingModule(worker.ModuleUnderTest):
         return self.begin(dict(namespace), [])
 
     def names_of_fixtures(self) -> dict[str, object]:
-        """Return the names that pytest's fixtures add. The fixtures run only once in this process."""
+        """Return the names that pytest's fixtures add. In this process, the fixtures run only once."""
         standing = self._standing
         if standing.names_of_fixtures is None:
             standing.names_of_fixtures = super().names_of_fixtures()

@@ -258,7 +258,7 @@ class _WatchedNames:
 
 
 class _Group:
-    """Several containers that are compared at once, because this is faster."""
+    """Several containers, which are compared at once because this is faster."""
 
     def __init__(self) -> None:
         self.watched: list[_WatchedNames | str] = []
@@ -288,16 +288,17 @@ class _Group:
 
 
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
-    """Return whether the changed code has only cached or counted something of its own.
+    """Return whether a change only shows that code cached or counted something for itself.
 
-    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, 4 do.
+    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With this rule, 4 docstrings
+    do.
     """
     if is_object:
         return name.startswith("_")
     if old is not _ABSENT or not callable(new) or issubclass(type(new), type):
         return False
     is_of_example = type(new) is _FUNCTION and new.__code__.co_filename.startswith("<doctest ")
-    return _is_within(new, owner) and not is_of_example  # For example, a function was compiled at its first call.
+    return _is_within(new, owner) and not is_of_example  # For example, a function is compiled at its first call.
 
 
 def _is_within(value: Any, module: str) -> bool:

@@ -236,9 +236,9 @@ class Parent:
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process. Return True in the child process, which is then locked down, and False in this process.
+        """Fork a process. Return True in the child process, which is then locked down, and False in the parent process.
 
-        For a docstring, `module` is the name and path of its module.
+        `module` is the name and path of a docstring's module.
         """
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
@@ -347,8 +347,8 @@ class Lock:
     def hide_memory(self) -> None:
         """Keep other processes in the sandbox's namespace from reading this process's memory.
 
-        Do not call this without a namespace. Then Landlock protects the memory, and the server must be able to read the
-        process's mappings.
+        Call this method only if there is a namespace. Without a namespace, Landlock protects the memory, and the server
+        must still be able to read the process's mappings.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
@@ -430,10 +430,10 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file, because isolation denies it.
+    """Replace functions that make shared memory without a file, because isolation denies such memory.
 
-    The replacements work within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed
-    file. `mmap` is not replaced if one of `folders` has a module of that name.
+    The replacements work within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes an
+    unnamed file. `mmap` is not replaced if one of `folders` has a module named `mmap`.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
@@ -492,7 +492,8 @@ def replace_semaphores() -> None:
             self._changed = Condition()
 
         def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-            if self.kind == 0 and self._is_mine():  # The same thread may acquire this kind of lock again.
+            # The thread that holds this kind of lock may acquire the lock again.
+            if self.kind == 0 and self._is_mine():
                 self._held += 1
                 return True
             with self._changed:

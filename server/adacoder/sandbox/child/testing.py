@@ -448,7 +448,7 @@ def _described(error: BaseException) -> tuple[str, str]:
     """Return an exception's message, and the names of its built-in classes. The names are separated by spaces."""
     try:
         message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
-    except BaseException:  # Its `__str__` may raise anything.
+    except BaseException:  # The exception's `__str__` may raise anything.
         message = f"{type(error).__name__}: <unprintable>"
     return message, " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
 
@@ -559,7 +559,8 @@ class _OfProject:
 
     def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
-            self._opened.add(join(self._folder, arguments[0]))  # Tests start in this folder.
+            # Relative paths start at this folder, because tests run there.
+            self._opened.add(join(self._folder, arguments[0]))
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code

@@ -226,7 +226,7 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
         if not isinstance(owner, type):
             return True  # A decorator replaced the class, so its attributes are unknown.
         if name.startswith("__") and not name.endswith("__"):
-            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names in this way.
+            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names like this.
         if name not in vars(owner):
             return False
         owner = vars(owner)[name]
@@ -639,7 +639,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. If the limit is already lower, keep it."""
+    """Lower a limit of this process for good, unless the limit is already lower."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))

@@ -1,6 +1,7 @@
 """Choose the project's Python without running any program.
 
-If a `python3` is a wrapper script, as pyenv has, AdaCoder finds the Python behind it or skips it.
+A `python3` may be a wrapper script, for example from pyenv. AdaCoder then finds the Python behind the script, or skips
+the script.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A Python, and the reason why it was chosen."""
+    """A Python, and the reason for choosing it."""
 
     path: Path
     """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""

@@ -65,14 +65,16 @@ for _ in importlib.metadata.distributions():
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The imports of a template, and the project's modules that it must not import."""
+    """The imports that a template runs, and the project's modules that the template must not import."""
 
     statements: tuple[str, ...] = _COMMON
     """Import statements, in the order in which they run."""
     own: tuple[str, ...] = ()
     """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's files that run with the module. A template may compile these files ahead, but not import them."""
+    """The project's files that run when the module is imported. A template may compile these files ahead, but must not
+    import them.
+    """
 
 
 NOTHING_AHEAD = Ahead(())

@@ -83,7 +83,9 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
 
 
 def described(path: Path) -> Interpreter:
-    """Return a cached description of the interpreter. It is renewed after an installation, and from time to time."""
+    """Return a description of the interpreter at `path`. The cached description is renewed after an installation, and
+    from time to time.
+    """
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -138,7 +140,7 @@ class _InterpreterPaths:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Add the target of a path if `real_paths` allows it. Return True if it was added."""
+        """Add the target of a path if `real_paths` allows it. Return True if the target was added."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -148,7 +150,7 @@ class _InterpreterPaths:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Add the target of a path if `real_paths` allows it, or if it belongs to another project."""
+        """Add the target of a path if `real_paths` allows the target, or if the target belongs to another project."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None

@@ -1,7 +1,7 @@
 """Resolve links, and decide which real paths confined code may see.
 
-A hostile repository may contain an environment with links to any path. So a target is shown only if it looks like part
-of an interpreter or package. Names that the repository chose are not trusted.
+A hostile repository may contain an environment with links to any path. So the target of a link is shown only if the
+target looks like part of an interpreter or package. Names that the repository chose are not trusted.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ _KEPT = 32
 
 @dataclass(frozen=True, slots=True)
 class VisiblePaths:
-    """The files that a confined process may read. It may not write to them."""
+    """The files that a confined process may read, but not write."""
 
     interpreter: Interpreter
     shown: tuple[Path, ...]
@@ -207,7 +207,7 @@ class _Search:
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # Search again if a hidden path no longer exists, because a mount cannot cover it.
+        # If a hidden path no longer exists, search again, because a mount cannot cover a missing path.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
@@ -260,7 +260,8 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # Python needs large folders, so show them.
+            # Folders that are too large to search stay visible, because Python needs them.
+            with suppress(TooLargeError):
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -284,7 +285,9 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the paths of a package, or of all modules in `root`. Links could lead anywhere, so they are left out."""
+    """Return the paths of a package, or of all modules in `root`. Links are left out, because a link could lead
+    anywhere.
+    """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]

@@ -55,7 +55,7 @@ class Bubblewrap:
 
     @property
     def isolation(self) -> Isolation:
-        """Full isolation: files, network and processes are each isolated in more than one way."""
+        """Full isolation. Files, network and processes are each isolated in more than one way."""
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
@@ -131,7 +131,8 @@ class _Covers:
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see it either.
+            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see the path
+            # either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))

@@ -28,7 +28,7 @@ class Locks:
     landlock: int
     """Version (ABI) of Landlock, or 0 if the kernel lacks it."""
     machine: str
-    """Machine type as in `os.uname`. Seccomp programs depend on it."""
+    """Machine type as in `os.uname`, because a seccomp program is made for one machine type."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Code may read the system's libraries, the interpreter and the project, except secrets. It may write to its own scratch
 folder. It cannot reach the network or any process outside.
 
-Isolation by bubblewrap is stronger. Here, code can see the names of files that it may not read.
+Isolation by bubblewrap is stronger. With Landlock, code can see the names of files that it may not read.
 """
 
 from __future__ import annotations

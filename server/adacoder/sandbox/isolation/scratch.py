@@ -1,7 +1,7 @@
 """Create scratch folders on disk, for mechanisms that cannot create them in memory.
 
-AdaCoder locks each folder that it creates. The kernel releases the lock when AdaCoder ends, even if it is killed. So an
-unlocked folder was left behind and can be removed.
+AdaCoder locks each folder that it creates. When AdaCoder ends or is killed, the kernel releases the lock. So an
+unlocked folder was left behind, and can be removed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 _FOLDER_BYTES = 4096
 """Assumed size of a folder, as on most file systems. Reading the real sizes would take too long."""
 _MOST_LOCKED = 8
-"""Maximum nesting of folders that deny access to their owner. The search keeps a descriptor open for each of them."""
+"""Maximum nesting of folders that deny access to their owner. The search keeps a descriptor open for each such folder.
+"""
 _MOST_SECONDS = 10.0
 """Maximum seconds that a start of AdaCoder spends on removing old folders. The next start removes the rest."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Create a folder and yield its path. At the end, remove it, whatever hostile code has put in.
+    """Create a scratch folder and yield its path. At the end, remove the folder, even if hostile code has filled it.
 
     By default, `parent` is the system's folder for temporary files.
     """

@@ -132,7 +132,7 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Error numbers of Linux. The `errno` module has those of the current system, which may be another."""
+    """Error numbers of Linux. The `errno` module has the numbers of the current system, which may not be Linux."""
 
     SUCCESS = 0
     """The call reports success, but does nothing."""
@@ -252,8 +252,8 @@ _ALWAYS = (
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
     # Deny device files, and access to files without a path, because mounts and Landlock protect only paths.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # Make locks do nothing. Otherwise code could lock any file that it can read, and make other programs wait.
-    # Evaluations need no locks, because no other process can open their files.
+    # Make locks do nothing. Otherwise code could lock any file that it can read, so that other programs wait.
+    # Evaluations need no locks, because no other process can open an evaluation's files.
     _Denial(Errno.SUCCESS, "flock"),
     # Deny changes of attributes, which stay when a file is emptied. Deny watches, because each user has only a few.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
@@ -291,7 +291,7 @@ _SIGNALS = (
 )
 
 _CHILD = (
-    # Keep an evaluation a single process, so that killing it leaves nothing behind.
+    # Keep an evaluation to a single process, so that killing the process leaves nothing behind.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
@@ -310,7 +310,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Yield instructions that deny these calls. The number of the current call is already loaded."""
+    """Yield instructions that deny the calls in `denials`. The number of the current call is already loaded."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -383,7 +383,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""Keep the process adopting its orphans, so that AdaCoder can find and kill them."""
+"""Keep a process from giving up the adoption of orphans, so that AdaCoder can find and kill the orphans."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (

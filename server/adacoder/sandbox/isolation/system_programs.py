@@ -1,7 +1,7 @@
-"""Find the programs that AdaCoder runs outside isolation, such as bubblewrap. Only root may be able to change them.
+"""Find the programs that AdaCoder runs outside isolation, such as bubblewrap.
 
-PATH alone is not safe, because it may contain a virtual environment, `.` or a folder of the project. So the program
-must be in a system folder.
+Only root may be able to change such a program. So the program must be in a system folder. PATH alone is not safe,
+because it may contain a virtual environment, `.` or a folder of the project.
 """
 
 from __future__ import annotations
