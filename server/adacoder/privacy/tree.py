@@ -265,7 +265,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Return the path to hide for an entry, or None. For a link, return the path of the link's target."""
+    """Return the path to hide for an entry, or None if nothing need be hidden. For a link, return the target's path."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

@@ -24,9 +24,7 @@ _RELATIVE, _ABSOLUTE, _DIGITS = 1e-9, 1e-12, 9
 `_DIGITS` digits.
 """
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""Matches a string literal. If the literal is not closed, matches the rest of the line, so that a search takes linear
-time.
-"""
+"""Matches a string literal, or the rest of the line after an unclosed quote. So a search takes linear time."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Matches an arithmetic operator, in a text without strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)

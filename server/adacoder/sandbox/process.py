@@ -458,7 +458,7 @@ class TemplateProcess:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
             with suppress(OSError):
-                self._process = await spawning  # `end` later waits for this process.
+                self._process = await spawning  # Now `end` can wait for the process.
             raise
         finally:
             far_end.close()

@@ -199,7 +199,7 @@ class Others:
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12, a finder could lack this method.
+                # Before Python 3.12, a finder could lack `find_spec`.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:

@@ -80,7 +80,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 HIDDEN_PROC = "/.proc"
 """Path of `/proc` inside bubblewrap, for this file only.
 
-Some libraries fail if `/proc` exists but is unreadable, so `/proc` itself is missing inside.
+Inside, `/proc` itself does not exist, because some libraries fail if `/proc` exists but cannot be read.
 """
 # linux/landlock.h; the numbers are the same on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446

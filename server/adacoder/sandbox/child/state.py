@@ -469,7 +469,7 @@ def _slots(value: object, members: Mapping[str, Any]) -> dict[str, object]:
     for name, member in members.items():
         try:
             found[name] = member.__get__(value)
-        except AttributeError:  # The slot is empty.
+        except AttributeError:  # The object has no value in this slot.
             found[name] = None
     return found
 

@@ -361,7 +361,8 @@ class _OfUnittest:
         self._began = 0.0
         self._outcome, self._details = "", ("", "", "", "")
         self._shared: set[str] = set()
-        """Functions that ran during an import or between tests. Several tests may use their results."""
+        """Functions that ran during an import or between tests. Several tests may use the results of these functions.
+        """
         self.troubles: list[str] = []
 
     def begins(self, path: str) -> None:

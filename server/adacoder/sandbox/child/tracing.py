@@ -248,7 +248,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
             if type(each) is _SLOT:
                 try:
                     found.append((name, each.__get__(value)))
-                except AttributeError:  # The slot is empty.
+                except AttributeError:  # The object has no value in this slot.
                     pass
             elif type(each) is _GETTER and type(name) is str and name == "__dict__":
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)

@@ -172,7 +172,7 @@ def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
     """Return the root folders of the environment and of its base installations.
 
-    Links to the executable may pass through other environments. These are left out, because the interpreter does not
+    Links to the executable may pass through other environments, which are left out because the interpreter does not
     read them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]

@@ -135,7 +135,7 @@ def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[
     There may be compiled files, backups, and copies in build folders and in `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # The module may be outside its root.
+    with suppress(ValueError):  # The module's file may be outside its root folder.
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}

@@ -255,7 +255,8 @@ _ALWAYS = (
     # Make locks do nothing. Otherwise code could lock any file that it can read, so that other programs wait.
     # Evaluations need no locks, because no other process can open an evaluation's files.
     _Denial(Errno.SUCCESS, "flock"),
-    # Deny changes of attributes, which stay when a file is emptied. Deny watches, because each user has only a few.
+    # Deny changes of owners and attributes, which remain after a file is emptied. Deny watches, because each user has
+    # only a few watches.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
