@@ -1,1 +1,3 @@
-"""Protect a project's private files. They are never shown to running code, read for a prompt, or sent anywhere."""
+"""Protect a project's private files. AdaCoder never shows private files to running code, and never reads them for a
+prompt or sends them anywhere.
+"""

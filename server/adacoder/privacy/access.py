@@ -3,7 +3,7 @@
 Only this module decides whether a file may be read, shown or sent, and only this module opens files for these purposes.
 
 A symbolic link is judged by its target. Hard links cannot be recognised: if a private file has a second, harmless name
-in the workspace, it can be read by that name.
+in the workspace, the file can be read by this name.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ _OUTSIDE = "it lies outside the workspace"
 
 
 class AccessDenied(OSError):
-    """A file may not be read: it is outside the workspace, private, not a regular file, or too long."""
+    """A file may not be read, because it is outside the workspace, private, not a regular file, or too long."""
 
 
 class Access:
-    """Decides which files one request may read, and reads them."""
+    """Decides which files may be read for one request, and reads these files."""
 
     def __init__(self, folders: Iterable[Path], wishes: Wishes = NO_WISHES) -> None:
         """`folders` are the workspace and the other folders whose files may be read. Their links are resolved."""
         self._tops = frozenset(Path(os.path.realpath(folder)) for folder in folders)
         self._wishes = wishes
         self._reals: dict[str, str] = {}
-        """Cached real paths of folders. An outdated path is safe, because opening a file by it fails."""
+        """Cached real paths of folders. An outdated path is safe, because `_opened` does not open a file by an outdated
+        path.
+        """
 
     @classmethod
     def around(cls, module: Module, workspace: Path, wishes: Wishes = NO_WISHES, *others: Path) -> Access:
-        """Return an Access to `workspace`, to `others`, and to the package that contains `module`."""
+        """Return an Access to `workspace`, to `others`, and to the package of `module`."""
         package = module.root / module.name.partition(".")[0]
         own = (workspace,) if package.is_relative_to(workspace) else (workspace, package)
         return cls((*own, *others), wishes)
@@ -53,7 +55,7 @@ class Access:
     def refusal(self, path: Path) -> str | None:
         """Return the reason why a file may not be read, shown or sent, or None if it may.
 
-        The file need not exist. Only `read` also checks its contents.
+        The file need not exist. Its contents are checked only by `read`.
         """
         try:
             return self._refusal(os.path.realpath(path))
@@ -79,7 +81,7 @@ class Access:
         return data
 
     def require(self, path: Path) -> None:
-        """Raise an AdaCoderError with a remedy if a file may not be read."""
+        """Raise an AdaCoderError with advice if a file may not be read."""
         refusal = self.refusal(path)
         if refusal is None:
             return
@@ -97,7 +99,7 @@ class Access:
             return None
         if any(map(self._wishes.hides, places)):
             return HIDDEN_BY_WISH
-        # If one allowed folder contains another, only names below the inner folder count.
+        # If one allowed folder contains another, only names below the inner folder decide.
         return privacy_reason(min(places, key=len))
 
     def _places(self, real: str) -> list[tuple[str, ...]]:
@@ -136,7 +138,7 @@ def opened_regular(path: Path) -> Iterator[BufferedReader]:
 
 
 def leads_out(path: Path, workspace: Path) -> bool:
-    """Return whether a path in `workspace` leads out of it through a symbolic link."""
+    """Return whether a path in `workspace` leads out of the workspace through a symbolic link."""
     is_called_so = Path(os.path.abspath(path)).is_relative_to(os.path.abspath(workspace))  # noqa: PTH100  # not resolved
     return is_called_so and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(workspace))
 
@@ -157,9 +159,9 @@ def _read(real: str, most: int) -> bytes:
 
 
 def _opened(real: str) -> int:
-    """Open the regular file at a real path. Fail if another file replaces it during this call."""
-    # Check first, because opening a named pipe or a device can have effects. If one appears after the check, O_NONBLOCK
-    # keeps the call from waiting.
+    """Open the regular file at a real path. Fail if another file takes its place during this call."""
+    # Check the file before opening it, because opening a named pipe or a device can have effects. If such a file
+    # appears after the check, O_NONBLOCK keeps the call from waiting.
     if not stat.S_ISREG(os.lstat(real).st_mode):
         raise AccessDenied(f"{real} is not a regular file")
     handle = os.open(real, READING)

@@ -2,8 +2,8 @@
 
 Only this module recognises secrets. It reads their patterns from `forms.txt`, `gitleaks.txt` and `detectors.txt`.
 
-A pattern matches text of limited length, so a search takes linear time. A pattern is skipped if the text contains none
-of the pattern's keywords.
+Each pattern matches text of limited length, so a search takes linear time. A pattern with keywords is tried only on
+texts that contain a keyword.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from adacoder.privacy.encodings import MASK, decoded
 READING = os.O_RDONLY
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     READING |= getattr(os, _flag, 0)
-"""Flags to open a file without following a link at its path, and without waiting. Some systems lack some of them."""
+"""Flags to open a file without following a link at its path, and without waiting. Some systems lack some of these
+flags.
+"""
 
 MOST_BYTES = 64 * 1024
 """Only this many bytes at the beginning of a file are searched."""
@@ -37,7 +39,7 @@ secret.
 """
 _BEGIN = r"\b"
 _ESCAPED = re.compile(r"\\[abfnrtv]\Z|%[0-9A-Fa-f]{2}\Z|\\x[0-9A-Fa-f]{2}\Z|\\u[0-9A-Fa-f]{4}\Z")
-"""Matches an escape sequence in quoted text, such as `\\n` or `%3D`. A token may begin directly after an escape
+"""Matches an escape sequence at the end of a text, such as `\\n` or `%3D`. A token may begin directly after an escape
 sequence.
 """
 _LONGEST_ESCAPE = 6
@@ -45,19 +47,19 @@ _LONGEST_ESCAPE = 6
 _WORDS = re.compile(r"[A-Za-z0-9_.~+/=:|%@?&!*,;-]{16,}")
 """Matches a word that could contain a token."""
 _LONGEST_WORD = 3000
-"""Only this many characters at the beginning of a word are searched."""
+"""Longer words are searched only up to this number of characters."""
 _TELLING = re.compile(r"[0-9A-Z]|[a-z]{20}")
-"""Every token contains a match of this pattern. Words without a match are not searched."""
+"""A word that does not match this pattern contains no token, and is not searched."""
 
 _GIVEN = re.compile(
     r"(?:[=:>]|(?<=[\"']),(?=[ \t]{0,9}[rRbBuUfF]{0,2}[\"']))[ \t]{0,9}(?:[rRbBuUfF]{1,2}(?=[\"']))?(?:\\?[\"'`]){0,3}"
     r"(?P<value>[^\s\"'`\\,;<>()\[\]{}]{8,500})"
 )
-"""Matches a separator, such as `=`, and the value after it."""
+"""Matches a separator, such as `=`, and the value that follows."""
 _NAME_BACKWARDS = re.compile(
     r"[ \t]{0,9}(?:[\"'`\])>\\]{1,4}[ \t]{0,9})?(?:[\w\[\], |.]{1,40}:[ \t]{0,9})?([A-Za-z0-9_.-]{2,60})"
 )
-"""Matches the name before a separator, and its annotation if there is one. The text is reversed."""
+"""Matches a name before a separator, with its type annotation if there is one. The text to search must be reversed."""
 _LONGEST_NAMING = 130
 _STRONG = frozenset(
     {
@@ -80,7 +82,7 @@ _OPEN = frozenset(
         *("regex", "pattern"),
     }
 )
-"""If a name contains one of these words, as `public_key` does, its value is usually not secret."""
+"""If a name contains one of these words, as `public_key` does, the value is usually not secret."""
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _MADE_UP = re.compile(
     r"(?i:example|change.?me|placeholder|your|xxxx|dummy|sample|\*\*\*|\.\.\.|redacted|insert|replace|default|todo"
@@ -96,17 +98,17 @@ _LETTERS = tuple(map(re.compile, ("[0-9]", "[a-z]", "[A-Z]", "[^A-Za-z0-9]")))
 _LEAST_MIXED = 2
 """Minimum number of kinds of characters (digits, small letters, capitals) in a random string."""
 _LEAST_KINDS = 3
-"""A password has at least this many kinds of characters."""
+"""Minimum number of kinds of characters in a password (digits, small letters, capitals, others)."""
 _LEAST_ENTROPY = 2.5
 _IS_BASE64 = re.compile(r"[A-Za-z0-9+/]{1,500}={0,2}\Z")
 _IS_PATH = re.compile(r"/(?:Users|dev|etc|home|mnt|opt|private|proc|root|run|srv|tmp|usr|var)/")
 """Matches a path in a system folder. Such a path may look random, but is not a secret."""
 _LEAST_RANDOM = 3.0
 _IN_ADDRESS = "a password in an address"
-"""A kind of secret. Many passwords in addresses are only examples, so `found_in` reports only those that look real."""
+"""Kind of passwords in addresses. Many are only examples, so `found_in` reports only passwords that look real."""
 _CALLED = "a value that is named like a secret"
 _SHORTEST = {True: 8, False: 16}
-"""Minimum length of a secret value, by the result of `secrecy_of` for the value's name."""
+"""Minimum length of a secret value. The keys are the results of `secrecy_of` for the value's name."""
 _QUOTED = re.compile(r"(?<=[\"'`])[A-Za-z0-9+/=_.~-]{20,500}(?=\\?[\"'`])")
 """Matches a string in quotes that is long enough to be a key."""
 
@@ -117,7 +119,7 @@ class _Form:
     entropy: float
     """Minimum entropy of a secret, in bits per character."""
     signs: tuple[str, ...]
-    """Keywords in lower case. Every match contains one of them, so text without a keyword need not be searched."""
+    """Keywords in lower case. Every match contains a keyword, so a text without keywords need not be searched."""
     source: str
 
     @cached_property
@@ -143,7 +145,8 @@ class _Forms:
     passages: tuple[_Form, ...]
     """Patterns of secrets that can span several words or lines."""
     named: tuple[_Form, ...]
-    """Patterns of values that are secret only after certain names. Here, `signs` has one item, a pattern of the names.
+    """Patterns of values that are secret only after certain names. In these patterns, `signs` has one item, which
+    matches the names.
     """
 
     @cached_property
@@ -189,7 +192,7 @@ def is_random(text: str) -> bool:
 
 
 def _plain_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, end and kind of each secret in `text`. Secrets may overlap. Encoded text is not decoded."""
+    """Yield the start, end and kind of each secret in `text`. Secrets may overlap. Encoded secrets are not found."""
     low = text.lower()
     for form in _forms().passages:
         if any(sign in low for sign in form.signs):
@@ -208,7 +211,7 @@ def _named_spans(text: str) -> Iterator[tuple[int, int, str]]:
     while match := _GIVEN.search(text, at):
         start, end = match.span("value")
         value = match["value"]
-        at = start if "=" in value or ":" in value else end  # A value may contain names and values.
+        at = start if "=" in value or ":" in value else end  # The value may itself contain names and values.
         if not _MIXED.search(value):
             continue
         name = _NAME_BACKWARDS.match(text[max(match.start() - _LONGEST_NAMING, 0) : match.start()][::-1])
@@ -251,7 +254,10 @@ def secrecy_of(name: str) -> bool | None:
 
 
 def found_in(data: bytes) -> str | None:
-    """Return the kind of secret in `data`, the beginning of a file, or None. It may be in UTF-8 or UTF-16."""
+    """Return the kind of a secret in `data`, or None if there is no secret.
+
+    `data` is the beginning of a file in UTF-8 or UTF-16.
+    """
     if b"\0" in data:
         data = data.replace(b"\0", b"")  # Remove the NUL bytes of UTF-16.
     text = data.decode("latin-1")
@@ -264,7 +270,7 @@ def found_in(data: bytes) -> str | None:
 def without_secrets(text: str, also: Callable[[str], str] = str) -> str:
     """Mask keys, tokens and random strings in `text`, even if they are encoded or look like examples.
 
-    `also` is another masking function, which is applied to plain and to decoded text.
+    `also`, another masking function, is applied to plain and to decoded text.
     """
     return decoded(text, lambda part: _masked(also(part)))
 
@@ -282,7 +288,9 @@ def _masked(text: str) -> str:
 
 
 def found_in_file(path: str) -> str | None:
-    """Return the kind of secret in a file, or None. Files that are too large or cannot be read count as having none."""
+    """Return the kind of a secret in a file, or None. The result is also None if the file is too large or cannot be
+    read.
+    """
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not 0 < status.st_size <= LARGEST:
@@ -294,7 +302,7 @@ def found_in_file(path: str) -> str | None:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _found_in_state(path: str, *state: int) -> str | None:
-    del state  # `state` only makes the cache read a changed file again.
+    del state  # `state` is only part of the cache's key, so that a changed file is read again.
     handle = os.open(path, READING)
     try:
         return found_in(os.read(handle, MOST_BYTES)) if stat.S_ISREG(os.fstat(handle).st_mode) else None

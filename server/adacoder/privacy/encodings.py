@@ -27,9 +27,9 @@ Readings: TypeAlias = Callable[[str], Iterator[str]]
 
 
 def decoded(text: str, mask: Callable[[str], str], depth: int = _DEEPEST) -> str:
-    """Apply `mask` to `text` and to everything that is encoded in it. At most `depth` encodings may be nested.
+    """Apply `mask` to `text` and to everything that is encoded in it.
 
-    Encoded text stays encoded unless `mask` changes its decoded form.
+    Up to `depth` nested encodings are decoded. Encoded text stays as it is unless `mask` changes the decoded form.
     """
     text = mask(text)
     if depth:
@@ -62,7 +62,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _opaque(text: str, runs: re.Pattern[str], readings: Readings, mask: Callable[[str], str]) -> str:
-    """Replace a run of hexadecimal or base64 digits by MASK if `mask` changes a text that the run may encode."""
+    """Replace hexadecimal or base64 digits by MASK if they may encode a text that `mask` changes."""
     read = "\n".join(each for run in runs.findall(text) for each in readings(run))
     if not read or mask(read) == read:
         return text

@@ -30,16 +30,19 @@ _ENDS_OF_COPIES = frozenset("0123456789)yY~")
 class Secrecy(IntEnum):
     OPEN = auto()
     STORE = auto()
-    """The folder is for secrets, such as `secrets`. Its files are private unless Python can import them."""
+    """The folder is for secrets, for example because its name is `secrets`. The files in it are private unless Python
+    can import them.
+    """
     WHOLE = auto()
     """Everything in the folder is private."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """User-defined patterns of private and public files. They have priority over `names.txt`.
+    """Patterns of private and public files in the settings.
 
-    A pattern with a slash is compared with paths relative to the workspace.
+    These patterns have priority over `names.txt`. A pattern with a slash is compared with paths relative to the
+    workspace.
     """
 
     hide: tuple[str, ...] = ()
@@ -56,7 +59,7 @@ class Wishes:
         return bool(self.show) and _names(self.show, parts)
 
     def reaches_into(self, parts: Sequence[str]) -> bool:
-        """Return whether a `show` pattern may match a file in this folder. If so, the folder must be searched."""
+        """Return whether a `show` pattern may match a file in this folder. Such a folder must be searched."""
         return any(f"{parts[-1].lower()}/" in pattern.lower() for pattern in self.show)
 
 
@@ -70,7 +73,7 @@ def is_importable(name: str) -> bool:
 
 
 def is_readable(name: str) -> bool:
-    """Return whether the contents of a file with this name must be searched for secrets. Source code need not be."""
+    """Return whether files with this name must be searched for secrets. Source code need not be searched."""
     suffix = _suffix(name.lower())
     return suffix not in _known().importable and suffix not in _known().code
 
@@ -85,12 +88,12 @@ def is_private(name: str) -> bool:
 
 
 def is_private_in_store(name: str) -> bool:
-    """Return whether a file with this name is private in a folder with `Secrecy.STORE`."""
+    """Return whether a file with this name is private in a folder for secrets, see `Secrecy.STORE`."""
     return not (is_importable(name) or _known().harmless.matches(name.lower()) or _is_example(_words(name)))
 
 
 def is_private_entry(folder: str, name: str) -> bool:
-    """Return whether the file or folder `name` is private because it is in a folder named `folder`."""
+    """Return whether the file or folder `name` is private if its folder is named `folder`."""
     patterns = _known().entries.get(folder.lower())
     return patterns is not None and not is_importable(name) and patterns.matches(name.lower())
 
@@ -149,7 +152,7 @@ def _words(name: str) -> list[str]:
 
 
 def _copied(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and its words. For a copy, such as `a.txt~`, also yield the original's name and words."""
+    """Yield the name and its words. For a copy, such as `a.txt~`, also yield the name and words of the original."""
     yield name.lower(), _words(name)
     core = name.removeprefix(".#").strip("#").rstrip("~").strip()
     if core.lower().startswith("copy of "):

@@ -1,7 +1,7 @@
 """Search folders for private files, sockets and pipes, which confined code must not see.
 
-A file is private because of its name or its contents. Files that Python can import, and templates such as
-`.env.example`, are not hidden because of their names.
+A file is private because of its name or its contents. But the names of files that Python can import, and of templates
+such as `.env.example`, do not make these files private.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ _STANDARD_LIBRARY = re.compile(r"python3\.\d+t?")
 _OF_AN_ENVIRONMENT = "pyvenv.cfg"
 
 _UNSETTLED_NS = 2_000_000_000
-"""The listing of a folder that changed less than this time ago is not cached. The next change may get the same time
-stamp.
+"""A folder's listing is cached only if the folder has not changed for this many nanoseconds.
+
+A folder that changes twice within this time may keep the same time stamp.
 """
 _KEPT = 1024
 
@@ -63,7 +64,7 @@ class SearchLimits:
     read: int = 3_000
     """Maximum number of files whose contents are checked. Files near the top are checked first."""
     pause: float = 10.0
-    """After this many seconds, the contents of files are checked again, even if their folder has not changed."""
+    """Seconds after which the contents of files are checked again, even if their folders have not changed."""
 
 
 LIMITS = SearchLimits()
@@ -85,9 +86,10 @@ def hidden(
 
     A link to a private file is replaced by its target. Links to folders are not followed. Listings are cached.
 
-    If `only` is given, only this subfolder is searched, and the names on the way to it. If `levels` is given, the
-    search has at most this depth, reads no contents, and does not hide large folders, as suits folders of installed
-    packages.
+    If `only` is given, search only this subfolder, and check the names on the path to it.
+
+    `levels` is for folders of installed packages. If given, it limits the depth of the search, no contents are read,
+    and large folders are not hidden.
 
     Raises:
         TooLargeError: the tree is too large to search.
@@ -98,7 +100,7 @@ def hidden(
 
 @dataclass(frozen=True, slots=True)
 class _FolderEntries:
-    """A folder's entries that matter to the search."""
+    """The entries of a folder that matter to the search."""
 
     state: tuple[int, int, int] | None
     """Result of `_state`, which changes when the folder changes. None if the folder must be listed again."""
@@ -123,14 +125,12 @@ class _Tree:
         self._folder = folder
         self._wishes = wishes
         self._way = way
-        """Path from the root to the only folder that is searched, by its parts. If it is empty, all folders are
-        searched.
-        """
+        """Names on the path from the root to the only folder that is searched. Empty if all folders are searched."""
         self._levels = levels
         self._limits = limits
         self._listings: dict[str, _FolderEntries] = {}
         self._held: dict[str, dict[str, str]] = {}
-        """For each folder, its files that contain secrets, with the reasons."""
+        """By folder: the files that contain secrets, with the reasons."""
         self._due = 0.0
 
     def hidden(self) -> Mapping[Path, str]:
@@ -245,7 +245,7 @@ class _EntryKind(Enum):
     FILE = auto()
     LINK = auto()
     DOOR = auto()
-    """A socket, a named pipe or a device. It can connect confined code to another program."""
+    """A socket, a named pipe or a device, through which confined code could reach another program."""
 
 
 def _kind(entry: os.DirEntry[str]) -> _EntryKind:
@@ -265,7 +265,7 @@ def _is_walked(name: str, parent: str) -> bool:
 
 
 def _target(folder: str, name: str) -> str | None:
-    """Return the path to hide for an entry, or None. For a link, this is its target."""
+    """Return the path to hide for an entry, or None if nothing need be hidden. For a link, return the target's path."""
     path = os.path.join(folder, name)  # noqa: PTH118  # many
     if not os.path.islink(path):  # noqa: PTH114  # many
         return path if os.path.exists(path) else None  # noqa: PTH110  # many

@@ -35,7 +35,9 @@ _RELATIVE, _ABSOLUTE = 1e-5, 1e-8
 _LONGEST = 20_000
 """Maximum length of an output in which numbers are compared."""
 _MOST_STEPS = 100_000
-"""Maximum number of steps for comparing numbers. With many `...`, the steps can grow with the square of the length."""
+"""Maximum number of steps for comparing the numbers of two outputs. If the wanted output has many `...`, the number of
+steps can grow with the square of its length.
+"""
 _PREFIXES = {
     flag: re.compile(rf"(?i)(?<![\w'\"]){letter}(?=r?['\"])")
     for flag, letter in ((ALLOW_UNICODE, "u"), (ALLOW_BYTES, "b"))
@@ -54,7 +56,7 @@ def matches(example: Example, got: str, answer: Answer, options: int = 0) -> boo
     if raised is None and flags & IGNORE_OUTPUT:
         return True
     if raised is None and example.informal:
-        # If the value is None, the example must not print anything.
+        # If the example's value is None, the example must not print anything.
         shows_more = bool(answer.printed) and answer.plain == "None"
         return example.exception is None and is_value(answer.plain, example.want) and not shows_more
     if raised is None:
@@ -134,7 +136,7 @@ def _same_numbers(want: str, got: str, flags: int) -> bool:
     has_gaps = bool(flags & doctest.ELLIPSIS)
     here = there = 0
     gap, resumes = -1, 0
-    # Like a wildcard, `...` matches any number of parts. After a mismatch, let the last one match one more part.
+    # Like a wildcard, `...` matches any number of parts. After a mismatch, the last `...` matches one more part.
     for _ in range(_MOST_STEPS):
         if there == len(found):
             return all(has_gaps and each["ellipsis"] for each in wanted[here:])
@@ -162,7 +164,7 @@ def _parts(output: str, flags: int) -> list[re.Match[str]]:
 
 
 def _is_padding(before: re.Match[str], after: re.Match[str]) -> bool:
-    """Return whether white space between two parts only aligns an array's numbers."""
+    """Return whether white space between two parts only aligns the numbers of an array."""
     return before[0] == "[" or after[0] == "]" or (before["number"] is not None and after[0] == ",")
 
 
@@ -203,7 +205,7 @@ def _same_sets(want: str, got: str, flags: int) -> bool:
 
 
 def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
-    """Return whether the wanted output is the actual output, followed by a line that looks like prose.
+    """Return whether a line of prose seems to follow the actual output in the wanted output.
 
     The author may then have forgotten a blank line after the output.
     """
@@ -215,7 +217,7 @@ def _may_take_text_for_output(example: Example, got: str, flags: int) -> bool:
         return _agree(flags, "".join(lines[:shown]), got)
     match parsed(example.source):
         case ast.Module(body=[ast.Expr()]) | None:
-            return False  # An expression that should show a value shows none, so a blank line would not help.
+            return False  # The example should show a value, so a blank line would not help.
     return True
 
 

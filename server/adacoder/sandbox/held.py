@@ -10,13 +10,14 @@ from pathlib import Path
 from adacoder.sandbox.isolation import LIMITS
 
 _SHARED = re.compile(rb"^\S+ ...s (?:\S+ +){2}\d+\b(?! +/(?:usr|lib)/)", re.MULTILINE)
-"""Matches a shared mapping, except of a system file, which confined code cannot write."""
+"""Matches a shared mapping in `/proc/PID/maps`. System files do not count, because confined code cannot write to them.
+"""
 _SHARED_WITH_WRITERS = re.compile(rb"^VmFlags:.* sh\b", re.MULTILINE)
 _MEMORY = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s*(\d+) kB", re.MULTILINE)
 
 
 def shares_memory(pid: int) -> bool | None:
-    """Return whether a process shares writable memory with its forks, or could share it. None if unknown.
+    """Return whether a process shares writable memory with forked processes, or could share it; None if unknown.
 
     Through such memory, one evaluation could influence another.
     """
@@ -28,7 +29,7 @@ def shares_memory(pid: int) -> bool | None:
 
 
 def memory(pid: int) -> int:
-    """Return the bytes of memory that a process does not share with other programs; 0 if unknown."""
+    """Return the bytes of memory that only this process uses; 0 if unknown."""
     with suppress(OSError):
         return sum(map(int, _MEMORY.findall(_read(pid, "status")))) << 10
     return 0
@@ -61,9 +62,9 @@ def computed(pid: int) -> float:
 
 
 def deleted_bytes(pid: int, folder: str) -> int:
-    """Return the bytes in deleted files in `folder` that a process may still hold, open or mapped.
+    """Return the bytes of deleted files in `folder` that a process may still have open or mapped.
 
-    The size of a mapped file is unknown, so it counts with the maximum size of a file.
+    The size of a mapped file is unknown, so the file counts with the maximum size.
     """
     folder = os.path.realpath(folder)
     sizes: dict[int, int] = {}

@@ -1,9 +1,9 @@
-"""The entry point of the sandbox. It runs a module's examples on a candidate, in a confined process.
+"""The entry point of the sandbox, which runs a module's examples on a candidate in a confined process.
 
 Each candidate has a process of its own, which is killed when the evaluation ends. Docstrings of an unchanged module can
 share a process (see `series.py`).
 
-The process runs a *worker*, which only reports results. The Judge compares the results in AdaCoder's own process. So a
+The process runs a *worker*, which only reports results. The Judge compares the results in AdaCoder's own process, so a
 candidate cannot read the wanted outputs.
 """
 
@@ -60,16 +60,16 @@ PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity"
 _MOST_TIMES = 20
 """On a busy machine, an evaluation may take this many times its timeout."""
 _UNFINISHED = 1.25
-"""Measured waits for a processor are multiplied by this, because the kernel counts only waits that have ended."""
+"""Measured waits for a processor are multiplied by this number, because the kernel does not count unfinished waits."""
 _COUNTED_SECONDS = 0.1
 """Seconds between two checks of an evaluation's processor time."""
 _LOOKED_SECONDS = 0.03
 _SHARE = 20
 """While docstrings run, searches for private files take at most this fraction (1 / `_SHARE`) of the time."""
 _MOST_RUNS = 3
-"""Maximum number of runs of an evaluation. It is run again if its result cannot be used."""
+"""Maximum number of runs of an evaluation. An evaluation runs again if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
-"""Failures for which another process may be the reason, if the evaluation shared resources with it."""
+"""Failures that may be the fault of another process with which the evaluation shared resources."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
@@ -81,9 +81,10 @@ def turns_for_all() -> asyncio.Semaphore:
 def _by_what_holds(
     method: Callable[Concatenate[Host, P], Awaitable[T]],
 ) -> Callable[Concatenate[Host, P], Coroutine[object, object, T]]:
-    """Decorate a method of Host to test the isolation and retry if the method fails.
+    """Decorate a method of Host: if the method fails, test the isolation again and retry.
 
-    It retries only if the isolation was proven by an earlier start of AdaCoder, because the machine may have changed.
+    This applies only if an earlier start of AdaCoder proved the isolation, because the machine may have changed since
+    then.
     """
 
     @wraps(method)
@@ -182,9 +183,9 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Trace:
-        """Run `examples` as `evaluate` does, and return the trace of the last one.
+        """Run `examples` as `evaluate` does, and return the trace of the last example.
 
-        There is no Verdict, because code that detects tracing could behave differently.
+        There is no Verdict, because code may notice that it is traced, and behave differently.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -196,8 +197,8 @@ class Host:
     async def _alone(self, finding: Proof, program: Program, examples: Sequence[Example], seconds: float) -> Judge:
         """Evaluate in a new process. The caller must have acquired `self._turns`.
 
-        Repeat the run if the template was killed, or if a private file was found meanwhile, because the result may
-        reveal the file.
+        If the template was killed, or if a private file became visible during the run, repeat the run. The first result
+        could reveal the file.
 
         Raises:
             SandboxError: as `evaluate`, or private files were found during every run.
@@ -228,9 +229,10 @@ class Host:
         *,
         timeout: float,  # noqa: ASYNC109  # as `evaluate`
     ) -> Verdict:
-        """Evaluate examples of an unchanged module. If possible, its docstrings share one import of the module.
+        """Evaluate examples of an unchanged module.
 
-        If another docstring may have caused a failure, repeat the run in a separate process.
+        If possible, the module's docstrings share one import of the module. If another docstring may have caused a
+        failure, repeat the run in a separate process.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -265,9 +267,9 @@ class Host:
 
     @_by_what_holds
     async def begin(self, module: Module, document: Path | None) -> None:
-        """Start the template for later calls of `check`, so that they need not wait.
+        """Start the template for later calls of `check`, so that these calls need not wait.
 
-        `document` is the same as `Program.document`.
+        `document` is as in `Program.document`.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
@@ -278,7 +280,7 @@ class Host:
 
     @_by_what_holds
     async def ready(self, program: Program) -> None:
-        """Start the template for later evaluations of the program, with any candidate.
+        """Start the template for later evaluations of `program` with this candidate or another.
 
         Raises:
             IsolationRefused: as `evaluate`. In that case, nothing is started.
@@ -303,11 +305,11 @@ class Host:
         *,
         is_standing: bool = False,
     ) -> Recipe:
-        """Return the recipe of the program's template, which identifies the template in the pool.
+        """Return the recipe of the program's template. The recipe identifies the template in the pool.
 
-        If `is_standing` is True, the template is for `check`, which imports the unchanged module.
+        `is_standing` is True if the template is for `check`, which imports the unchanged module.
         """
-        if not self._has_looked:  # Only the first search is slow, so run it in a thread.
+        if not self._has_looked:  # Run only the first search in a thread, because only this search is slow.
             await asyncio.to_thread(self._visible, program)
             self._has_looked = True
         view = self._visible(program)
@@ -326,7 +328,7 @@ class Host:
         return view.without(files_of(program.module, self._workspace, self._interpreter.packages))
 
     async def _still_shows(self, recipe: Recipe, program: Program) -> bool:
-        """Return whether the program's visible files are still those of `recipe`. Concurrent calls share one search."""
+        """Return whether the program still sees the same files as in `recipe`. Concurrent calls share one search."""
         look = self._looks.get(recipe)
         if look is None:
             look = self._looks[recipe] = asyncio.create_task(self._look(recipe, program))
@@ -334,7 +336,7 @@ class Host:
 
     async def _look(self, recipe: Recipe, program: Program) -> bool:
         await self._series.idle(max(0.0, self._looked + self._pause - time.monotonic()))
-        del self._looks[recipe]  # Later calls must start a new search.
+        del self._looks[recipe]  # A later call must start a new search.
         began = time.monotonic()
         shows = recipe.visible == self._visible(program, age=0.0)
         self._looked = time.monotonic()
@@ -355,9 +357,9 @@ class Host:
         return recipe
 
     async def _accepted(self, program: Program, *, is_standing: bool = False) -> Proof:
-        """Return the proof that a mechanism isolates here.
+        """Return the proof that a mechanism isolates code on this machine.
 
-        While the isolation is tested, start the template that `program` needs. The user's code does not run before the
+        While the isolation is tested, start the template that `program` needs. Code of the user runs only after the
         test has succeeded.
 
         Raises:
@@ -390,7 +392,7 @@ class Host:
     async def _follow(self, taken: Taken, judge: Judge, program: Program, seconds: float) -> None:
         """Run the judge's examples in a process, and report all events to the judge.
 
-        If the template is killed, do not report that the process ended. The verdict then shows that the run is
+        If the template is killed, the end of the process is not reported. The verdict then says that the run is
         incomplete.
         """
         line = taken.evaluation.line
@@ -429,7 +431,7 @@ class Host:
 def _limit(seconds: float) -> int:
     """Return the limit of processor time in full seconds.
 
-    The kernel enforces this limit, even if AdaCoder was killed.
+    The kernel enforces this limit even if AdaCoder was killed.
     """
     return math.ceil(seconds) + 1
 
@@ -451,7 +453,8 @@ def _has_too_much(taken: Taken, judge: Judge) -> bool:
 async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MOST_TIMES) -> AsyncIterator[None]:
     """Raise TimeoutError after `seconds`, not counting the time in which the evaluation waited for a processor.
 
-    At the latest, raise it after `most_times * seconds`, or when the evaluation has used `seconds` of processor time.
+    Raise the error after `most_times * seconds` in any case, and earlier if the evaluation has used `seconds` of
+    processor time.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -476,7 +479,7 @@ async def _timeout(evaluation: Evaluation, seconds: float, most_times: int = _MO
 
 @asynccontextmanager
 async def _bounded(taken: Taken) -> AsyncIterator[None]:
-    """Kill the evaluation if it has too many files, threads or too much memory."""
+    """Kill the evaluation if it has too many files or threads, or too much memory."""
     loop = asyncio.get_running_loop()
     watching: list[asyncio.Task[None]] = []
     # Wait before the first check, because most evaluations end soon.

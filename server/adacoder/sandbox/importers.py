@@ -38,9 +38,11 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MOST = 8
-"""Maximum number of docstrings of a module that run at once. It is also the maximum number of such modules."""
+"""Maximum number of docstrings of one module that run at once. It is also the maximum number of such modules."""
 _MOST_ROOTS = 2
-"""Number of import roots (folders with modules) whose idle processes are kept. The least recently used end first."""
+"""Number of import roots (folders with modules) that keep their processes while idle. The least recently used root
+loses its processes first.
+"""
 _REAP_SECONDS = 5.0
 _LEFT = "The sandbox broke: an evaluation left something behind."
 _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
@@ -48,28 +50,29 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer's memory, threads and files."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
-"""Effects of an import that forked processes would not inherit, or would share. A module with such effects is imported
-by each docstring's own process.
+"""Effects of an import that forked processes would share or lose. If a module has such an effect, each docstring
+imports the module in a process of its own.
 """
 
 
 class Apart(Exception):
-    """Each docstring of a module needs a process that imports the module itself. The message is a note for the user, or
-    empty.
-    """
+    """A module's docstrings cannot share an import of the module. The message is a note for the user, or empty."""
 
 
 class Importers:
-    """Lends processes that run docstrings. Each instance belongs to one event loop, and its owner must close it."""
+    """Lends processes that have imported a module, to run the module's docstrings.
+
+    Each instance belongs to one event loop, and its owner must close it.
+    """
 
     def __init__(self, docstrings: int) -> None:
         """`docstrings` is the maximum number of docstrings that run at once."""
         self.group = min(docstrings, MOST) + 1
-        """Number of scratch folders for each importer and its descendants, as in `Recipe.group`."""
+        """Number of scratch folders of one importer and its descendants, see `Recipe.group`."""
         self._roots: dict[Recipe, _Root] = {}
         """Import roots, the most recently used last."""
         self._stale: list[_Root] = []
-        """Import roots that were replaced, but still run docstrings."""
+        """Replaced import roots that still run docstrings."""
 
     async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
         """Lend a process that has imported the program's unchanged module. The caller must give the process back.
@@ -81,7 +84,7 @@ class Importers:
             SandboxError: the interpreter does not start.
         """
         root, name = self._root(recipe), _outermost(program)
-        root.users[name] += 1  # Count the user before the first await, so that no other call ends the root as idle.
+        root.users[name] += 1  # Count the docstring before the first await, so that no other call ends the root.
         try:
             await self._end_idle()
             template = await root.template()
@@ -97,7 +100,7 @@ class Importers:
             raise
 
     def begin(self, recipe: Recipe) -> None:
-        """Start the template of `recipe`, so that `lend` need not wait for it later."""
+        """Start the template of `recipe`, so that a later call of `lend` is faster."""
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
@@ -129,10 +132,10 @@ class Importers:
 
 
 class Lent(Taken):
-    """A process reserved for docstrings of one module. If necessary, it is replaced by a new one."""
+    """A process reserved for docstrings of one module. If necessary, a new process takes its place."""
 
     def __init__(self, root: _Root, program: Program, template: TemplateProcess, desk: _Desk, evaluation: Evaluation):
-        """`evaluation` is the first process. The module of `program` is imported in it."""
+        """`evaluation` is the first process, which has imported the module of `program`."""
         super().__init__(desk, template, evaluation)
         self._root, self._desk = root, desk
         self._program = program
@@ -143,11 +146,11 @@ class Lent(Taken):
 
     @property
     def has_lost_caches(self) -> bool:
-        """True if cache files that the import wrote to the home folder were removed."""
+        """True if the import wrote cache files to the home folder, which were removed afterwards."""
         return self._desk.has_lost_caches
 
     def serves(self, program: Program) -> bool:
-        """Return whether docstrings of a program can run here, because the module's text is the same."""
+        """Return whether docstrings of `program` can run here, because the module's text is the same."""
         return self._is_usable and self._program.text == program.text
 
     async def next(self, begin: Begin) -> None:
@@ -168,15 +171,15 @@ class Lent(Taken):
             raise Apart from error
 
     def end_process(self) -> None:
-        """Kill the present process. The next docstring gets a new one."""
+        """Kill the present process. A new process runs the next docstring."""
         self.ran.clear()
         self.evaluation.kill()
         self.evaluation.close()
 
     async def status(self) -> int | None:
-        """Return None, because the status does not matter.
+        """Return None, because no caller needs the status.
 
-        If this process dies, the docstring is evaluated again in a separate process.
+        If the process dies, the docstring runs again in a separate process.
         """
         return None
 
@@ -187,7 +190,7 @@ class Lent(Taken):
 
 
 class _Process:
-    """The server's handle on a process that forks other processes."""
+    """A process that forks other processes, as the server sees it."""
 
     def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation
@@ -202,7 +205,7 @@ class _Process:
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import a module within `seconds`. Return the same as `WorkerLine.import_`.
 
-        The changes also include threads of C libraries and shared memory, which only the server can see.
+        The changes include threads of C libraries and shared memory, which only the server can see.
 
         Raises:
             Apart: the process cannot be identified, or the import started processes.
@@ -216,14 +219,14 @@ class _Process:
         pid = self.evaluation.line.channel.sender
         if pid is None or children(pid):
             raise Apart  # A separate evaluation will report which action isolation denies.
-        if self.evaluation.threads() > 1:  # Python does not count threads of C libraries, so ask the kernel.
+        if self.evaluation.threads() > 1:  # Python does not count threads of C libraries, but the kernel does.
             changes = tuple(dict.fromkeys((*changes, "threads")))
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
 
     async def reap(self, slot: int) -> bool:
-        """Let this process reap its killed child in a slot. Return True if the child left no processes or files."""
+        """Make this process reap its killed child in a slot. Return True if the child left no processes or files."""
         try:
             async with self.turn:
                 await self.evaluation.line.channel.send("reap", str(slot))
@@ -232,7 +235,7 @@ class _Process:
             return False
 
     async def reaped(self) -> bool:
-        """Wait for the answer to `reap`. Return True if no processes or files are left."""
+        """Wait for the answer to `reap`. Return True if the child left no processes or files."""
         try:
             async with asyncio.timeout(_REAP_SECONDS):
                 match await self.evaluation.line.channel.receive():
@@ -263,7 +266,7 @@ class _Root:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.users: Counter[str] = Counter()
-        """Number of docstrings that run or wait, by top-level module."""
+        """By top-level module: the number of docstrings that run or wait."""
         self._importers: dict[str, asyncio.Task[_Importer]] = {}
         """Importers by top-level module, the most recently used last."""
         self._boot = asyncio.create_task(self._start())
@@ -286,12 +289,12 @@ class _Root:
         return not self.failed and self._boot.result().alive and self._boot.result().is_current
 
     async def _start(self) -> TemplateProcess:
-        with suppress(SandboxError):  # If the imports break the template, start it without them.
+        with suppress(SandboxError):  # If an import breaks the template, start a template without imports.
             return await self._warmed(self.recipe.ahead.statements)
         return await self._warmed(())
 
     async def _warmed(self, statements: Sequence[str]) -> TemplateProcess:
-        """Return a template that has run some imports.
+        """Start a template, and run some imports in it.
 
         Raises:
             SandboxError: the interpreter does not start, or processes cannot share the imports.
@@ -308,7 +311,7 @@ class _Root:
         return template
 
     async def template(self) -> TemplateProcess:
-        """Return the template that importers are forked from.
+        """Return the template from which importers are forked.
 
         Raises:
             SandboxError: the interpreter does not start.
@@ -379,13 +382,13 @@ class _Importer(_Process):
         """Free slots. A slot is a scratch folder for one process."""
         self._desks: list[_Desk] = []
         self._there: dict[str, str] = {}
-        """Texts of modules that the import of the package has also imported, by module name."""
+        """By module name: the texts of modules that were imported along with the package."""
         self._packages: set[str] = set()
-        """Inner packages that the import of the package has also imported."""
+        """Inner packages that were imported along with the package."""
         self._apart: dict[str, str] = {}
-        """Modules that cannot be imported here, with the reasons."""
+        """By module name: the reason why the module cannot be imported here."""
         self.freed = asyncio.Event()
-        """Set when a desk may be free."""
+        """Set when a desk may have become free."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the top-level module or package.
@@ -421,7 +424,7 @@ class _Importer(_Process):
         return desk
 
     async def _import(self, desk: _Desk, program: Program, seconds: float) -> None:
-        """Make a desk import the program's module, unless it has done so."""
+        """Make a desk import the program's module, unless the module is already imported."""
         name, text, package = program.module.name, program.text, _innermost(program)
         if desk.module == name or desk.there.get(name) == text:
             return
@@ -442,8 +445,8 @@ class _Importer(_Process):
     async def _free_desk(self, module: str, package: str) -> _Desk:
         """Return a free desk, or wait for one.
 
-        Prefer desks in this order: one that has imported `module`; one that has imported its `package`; one without
-        imports of its own; a new one. Without a slot for a new desk, end an idle one.
+        The order of preference is: a desk that has imported `module`; a desk that has imported only `package`; a desk
+        without imports of its own; a new desk. If there is no slot for a new desk, end an idle desk.
         """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]
@@ -472,7 +475,7 @@ class _Importer(_Process):
         return desk
 
     async def ended(self, desk: _Desk) -> None:
-        """Clean up after a desk that was killed. If processes or files are left, kill this importer."""
+        """Clean up after a killed desk. If the desk left processes or files, kill this importer."""
         if desk not in self._desks:
             return
         self._desks.remove(desk)
@@ -511,23 +514,23 @@ class _Importer(_Process):
 
 
 class _Desk(_Process):
-    """A process that forks processes for docstrings, one at a time."""
+    """A process that imports a module, and forks processes for the module's docstrings, one at a time."""
 
     def __init__(self, importer: _Importer, evaluation: Evaluation) -> None:
         super().__init__(evaluation, importer.template)
         self.busy = True
         self.module = self.package = ""
-        """The module and its innermost package, if this desk imported them itself."""
+        """The module and the innermost package that this desk imported itself, or empty."""
         self.there: dict[str, str] = {}
-        """Texts of modules that the import of `package` has also imported, by module name."""
+        """By module name: the texts of modules that were imported along with `package`."""
         self.notes = importer.notes
         self.has_lost_caches = importer.has_lost_caches
         self._importer = importer
         self._has_forked = False
-        """True if this desk has a child to reap."""
+        """True if this desk has a child that must be reaped."""
 
     async def import_(self, seconds: float, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
-        """Reap the desk's child. Then import a module as `_Process` does."""
+        """Reap the desk's child. Then import a module as `_Process.import_` does."""
         has_forked, self._has_forked = self._has_forked, False
         if has_forked and not await self.reap(self.evaluation.slot):
             raise SandboxError(_LEFT)
@@ -548,7 +551,7 @@ class _Desk(_Process):
         return evaluation
 
     def give_back(self, evaluation: Evaluation | None) -> None:
-        """Take back the process of docstrings."""
+        """Take back a process that ran docstrings."""
         if evaluation is not None:
             evaluation.kill()
             evaluation.close()
@@ -567,14 +570,14 @@ def _outermost(program: Program) -> str:
 
 
 def _innermost(program: Program) -> str:
-    """Return the innermost package of a program's module, or an empty text if that is the top-level package."""
+    """Return the innermost package of a program's module. Return an empty text for the top-level package."""
     name = program.module.name
     package = name if program.module.path.stem == "__init__" else name.rpartition(".")[0]
     return package if "." in package else ""
 
 
 def _imported(task: asyncio.Task[_Importer]) -> _Importer | None:
-    """Return a task's importer, or None if the import is running or did not succeed."""
+    """Return the importer that a task started, or None if the task still runs or has failed."""
     return None if not task.done() or task.cancelled() or task.exception() else task.result()
 
 

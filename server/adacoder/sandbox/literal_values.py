@@ -20,10 +20,11 @@ _LONGEST = 20_000
 _DEEPEST = 50
 """Maximum nesting of brackets in a text that is parsed."""
 _RELATIVE, _ABSOLUTE, _DIGITS = 1e-9, 1e-12, 9
-"""Maximum relative and absolute difference of close floats. In sets and keys, floats are rounded to `_DIGITS` digits.
+"""Maximum relative and absolute difference of floats that count as close. In sets and keys, floats are rounded to
+`_DIGITS` digits.
 """
 _STRING = re.compile(r"""b?(?:"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|'[^'\\\n]*(?:\\.[^'\\\n]*)*'?)""")
-"""Matches a string literal, or the rest of the line if the literal is not closed. This keeps the search linear."""
+"""Matches a string literal, or the rest of the line after an unclosed quote. So a search takes linear time."""
 _ARITHMETIC = re.compile(r"[\w.)\]}]\s*[-+]|[-+]\s*[-+]|[*/%@~^&|<>=!]")
 """Matches an arithmetic operator, in a text without strings and exponents."""
 _PIECE = re.compile(rf"{_STRING.pattern}|[^,\[\]{{}}()'\"]+|.", re.DOTALL)
@@ -54,7 +55,7 @@ def close_values(one: str, other: str) -> bool | None:
 
 
 def _read(written: str) -> object:
-    """Return the value of a literal, which may contain `set()`, `frozenset(…)`, `inf` and `nan`.
+    """Return the value of a literal. `set()`, `frozenset(…)`, `inf` and `nan` count as literals.
 
     Raises:
         ValueError: the text is not such a literal, or is too long.
@@ -132,8 +133,9 @@ def _rounded(value: object) -> Hashable:
 def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) -> bool:
     """Return whether two outputs are equal, apart from how sets are written, such as the order of elements.
 
-    Each output, or each of its lines, must be a literal, which may contain `set()` and `frozenset(…)`. Elements of sets
-    are compared by value and type, so {1} is neither {True} nor {1.0}. `agree` compares the rest as text.
+    Each output must be a literal, or have only literals as lines. `set()` and `frozenset(…)` count as literals.
+    Elements of sets are compared by value and type, so {1} is neither {True} nor {1.0}. `agree` compares the text
+    outside of sets.
     """
 
     def is_same(one: str, other: str) -> bool:
@@ -149,14 +151,14 @@ def same_but_for_sets(want: str, got: str, agree: Callable[[str, str], bool]) ->
 
 
 def same_but_for_order(want: str, got: str) -> bool:
-    """Return whether two outputs are equal, apart from the order of items in braces."""
+    """Return whether two outputs differ only in the order of items in braces."""
     if "{" not in want or max(len(want), len(got)) > _LONGEST or _arranged(want, list) == _arranged(got, list):
         return False
     return _arranged(want, sorted) == _arranged(got, sorted)
 
 
 def _with_sorted_sets(written: str) -> str | None:
-    """Return a text with its outermost sets in canonical form, or None if it is not a literal with braces."""
+    """Return a text with its outermost sets in canonical form. Return None if the text is not a literal with braces."""
     text = written.strip()
     if "{" not in text or "\r" in text or len(text) > _LONGEST or not _is_plain(text):
         return None
@@ -180,7 +182,7 @@ def _with_sorted_sets(written: str) -> str | None:
 
 
 def _canonical(node: ast.expr, sets: list[tuple[ast.Set, str]] | None = None) -> str:
-    """Return the canonical form of a literal. Add its outermost sets to `sets`, with their forms.
+    """Return the canonical form of a literal. Add each outermost set and its canonical form to `sets`.
 
     Raises:
         ValueError: `node` is not a literal.
@@ -219,7 +221,7 @@ def _all(nodes: list[ast.expr | None]) -> list[ast.expr]:
 
 
 def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
-    """Return an output in which `arrange` has reordered the items in braces. The output need not be Python."""
+    """Return an output after `arrange` has reordered the items in each pair of braces. The output may be any text."""
     open_: list[tuple[str, list[list[str]]]] = [("", [[]])]
     for part in _PIECE.findall(written.strip()):
         opener, items = open_[-1]
@@ -238,7 +240,7 @@ def _arranged(written: str, arrange: Callable[[list[str]], list[str]]) -> str:
 
 
 def _form_of(written: str) -> Hashable | None:
-    """Return a comparable form of a literal, or None if the text is not a literal."""
+    """Return the hashable form of a literal (see `_form`), or None if the text is not a literal."""
     try:
         return _form(value_of(written))
     except (ValueError, TypeError):
@@ -264,7 +266,7 @@ def value_of(written: str) -> object:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text` has no arithmetic and no deep nesting. It need not be a literal."""
+    """Return whether `text` has no arithmetic and no deep nesting. The text need not be a literal."""
     bare = _EXPONENT.sub("", _STRING.sub("''", text))
     if _ARITHMETIC.search(bare):
         return False
@@ -276,7 +278,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _form(value: object) -> Hashable:
-    """Return a hashable form of a value. Forms are equal if the values count as the same."""
+    """Return a hashable form of a value. The forms of two values are equal if the values count as equal."""
     match value:
         case float() if math.isnan(value):
             return "nan"

@@ -1,8 +1,8 @@
 """Find out which isolation works on this machine.
 
-A test program, the *canary*, tries to break out of each *mechanism*, a way to isolate code. A mechanism works if the
-canary does not succeed. A canary that cannot do anything would also fail, so there is a similar allowed action for each
-forbidden action.
+A *mechanism* is a way to isolate code. In each mechanism, a test program, the *canary*, tries forbidden actions. The
+mechanism works if they all fail. For each forbidden action, the canary also tries a similar allowed action, which must
+succeed. Otherwise a canary that cannot do anything would seem isolated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PROFILE = "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
 """The AppArmor profile that lets bubblewrap create user namespaces."""
 _PROBE_SECONDS = 20
 FAILED_SECONDS = 600.0
-"""After a stronger mechanism has failed, AdaCoder does not try it again for this many seconds."""
+"""Seconds after which AdaCoder tries a failed mechanism again, although a weaker mechanism works."""
 _BUBBLEWRAP = "bwrap"
 _CANARY = """
 import _socket
@@ -125,7 +125,9 @@ _OF_AGENT = re.compile(r"CODEX_(?!HOME\b)\w+|CLAUDECODE|GEMINI_CLI|QWEN_CODE_\w+
 """Matches environment variables that coding agents set in their shells."""
 _Question: TypeAlias = "tuple[Level, str | None, bool, asyncio.AbstractEventLoop]"
 Meanwhile: TypeAlias = "Callable[[Mechanism, Permit], object]"
-"""A callback that gets the mechanism under test, and a future that is True if the mechanism isolates code."""
+"""A callback that gets the mechanism under test and a future. The future's result is True if the mechanism isolates
+code.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +139,9 @@ class Proof:
     reason: str
     """Reason why the isolation is below the requested level, or empty."""
     remedy: str = ""
-    """Instruction for getting better isolation, without a full stop. It may be empty."""
+    """Instruction for getting better isolation, without a full stop, or empty."""
     is_recorded: bool = False
-    """True if the proof is from an earlier start of AdaCoder, and nothing relevant has changed."""
+    """True if the proof is from an earlier start of AdaCoder, and its conditions still hold."""
 
 
 def in_shell_of_agent() -> bool:
@@ -161,11 +163,13 @@ class Prober:
     basis: Basis = field(default_factory=Basis)
     since_boot: Callable[[], float] = _since_boot
     begun_seconds: float = 0.005
-    """`meanwhile` is called this many seconds after the start of a test."""
+    """Seconds from the start of a test to the call of `meanwhile`."""
     known_seconds: float = 30.0
-    """A proof expires after this many seconds if a better proof is possible."""
+    """Seconds after which a proof expires if a better proof may be possible."""
     _known: dict[tuple[Level, str | None], tuple[Proof, float, JSON]] = field(default_factory=dict, init=False)
-    """For each level and PATH: the proof, the time at which it expires, and the record to write."""
+    """For each level and PATH: the proof, the time at which the proof expires, and the record that must still be
+    written.
+    """
     _under_way: dict[_Question, asyncio.Task[tuple[Proof, JSON]]] = field(default_factory=dict, init=False)
 
     async def probe(
@@ -173,8 +177,8 @@ class Prober:
     ) -> Proof:
         """Find the strongest mechanism that isolates code here, up to the level `best`.
 
-        A result of this level is cached until PATH changes. Weaker results expire soon, because the user may install
-        missing software.
+        A result of the level `best` is cached until PATH changes. A weaker result expires soon, because the user may
+        install missing software.
 
         Args:
             best: the strongest level to try.
@@ -194,8 +198,8 @@ class Prober:
                     del self._under_way[key]
             before = self._known.get(key[:2])
             if found.isolation.level is Level.NONE and before and before[0].isolation.level is not Level.NONE:
-                # The failure is probably temporary, so keep the mechanism that was proven earlier. This is safe,
-                # because it never runs code that it cannot confine.
+                # The failure is probably temporary, so return the earlier proof. This is safe, because a mechanism
+                # never runs code that it cannot confine.
                 if anew:
                     return found
                 found, _, record = before
@@ -207,7 +211,9 @@ class Prober:
         return found
 
     async def _find(self, best: Level, meanwhile: Meanwhile, *, anew: bool) -> tuple[Proof, JSON]:
-        """Return the proof of an earlier start if it still holds. Otherwise return a new proof and its record."""
+        """Return the proof of an earlier start and None, if the proof still holds. Otherwise return a new proof and its
+        record.
+        """
         program, system = self.program(_BUBBLEWRAP), self.locks()
         conditions = probe_record.conditions(program, system, self.basis) if best is Level.FULL else None
         if not anew and conditions is not None:
@@ -217,7 +223,7 @@ class Prober:
         found = await self._try_all(best, program, system, meanwhile)
         if conditions is None or found.isolation.level is Level.NONE:
             return found, None
-        # The proof is not final if a stronger mechanism has failed, because the failure may be temporary.
+        # If a stronger mechanism has failed, the proof is not final, because the failure may be temporary.
         is_final = program is None or found.isolation.level is best
         features: JSON = list(astuple(found.mechanism.features)) if isinstance(found.mechanism, Bubblewrap) else None
         until = None if is_final else self.since_boot() + FAILED_SECONDS
@@ -256,7 +262,7 @@ class Prober:
                 continue
             is_proved: Permit = loop.create_future()
             begin = loop.call_later(self.begun_seconds, meanwhile, mechanism, is_proved)
-            meanwhile = _nothing_else  # Call it only once: the next mechanism is likely to fail.
+            meanwhile = _nothing_else  # Call `meanwhile` only once, because the next mechanism is likely to fail.
             try:
                 await _prove(mechanism)
                 is_proved.set_result(True)
@@ -303,7 +309,7 @@ def _proof(
 
 
 async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> AsyncIterator[Mechanism | str]:
-    """Yield the mechanisms to test, strictest first, or the reason why a mechanism cannot be tested."""
+    """Yield the mechanisms to test, strictest first. If a mechanism cannot be tested, yield the reason instead."""
     if sys.platform == "darwin":
         yield Seatbelt()
         return
@@ -318,7 +324,7 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
             other = program_of_others(_BUBBLEWRAP)
             yield f"{other} is not the system's own, so it is not used" if other else "bubblewrap is not installed"
         else:
-            # The machine may forbid some features of this version, so try several sets of features.
+            # The machine may forbid some features of bubblewrap, so try several sets of features.
             try:
                 printed, _ = await output_of(str(bwrap), "--help", env=environment(), cwd=Path("/"), errors=True)
                 described = printed.decode(errors="replace")
@@ -337,7 +343,9 @@ async def _mechanisms(best: Level, bwrap: Path | None, known: Locks | None) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Bait:
-    """The canary's targets. Without isolation it could reach all of them, so a failure proves isolation."""
+    """Targets of the canary. Without isolation, the canary could reach all targets, so a failed attempt proves
+    isolation.
+    """
 
     folder: Path
     """Folder that the canary can see."""

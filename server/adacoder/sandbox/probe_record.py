@@ -1,7 +1,7 @@
-"""Store the probe's result for later starts, in a file that only this user can write.
+"""Store the proof of isolation for later starts, in a file that only this user can write.
 
-The probe tests which isolation works here. Its record is valid until one of the stored conditions changes. A malformed
-record counts as missing.
+`probe.py` finds the proof. The stored record is valid until one of its conditions changes. A malformed record counts as
+missing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STATES = (
 )
 _PROFILES = ("/etc/apparmor.d", "/etc/apparmor.d/local", "/etc/apparmor.d/disable")
 _STARTED = 19
-"""Index of the start time in `/proc/PID/stat`, counted from the field after the name."""
+"""Index of the start time in `/proc/PID/stat`, counted from 0 after the program's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Basis:
     """Folder with the code of the mechanisms and the probe."""
     boot: str = "/proc/sys/kernel/random/boot_id"
     states: tuple[str, ...] = _STATES
-    """Files whose contents must not change."""
+    """Files of the kernel whose contents must not change."""
 
 
 # --- the file --------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def read() -> JSON:
 
 
 def write(record: JSON) -> None:
-    """Replace the record. Errors are ignored, because the next start then runs the probe again."""
+    """Replace the record. Ignore errors, because the next start then tests the isolation again."""
     with suppress(OSError):
         cache_folder().write(_FILE, json.dumps(record).encode())
 
@@ -79,9 +79,9 @@ def write(record: JSON) -> None:
 
 
 def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> JSON:
-    """Return the facts that must stay the same for a proof of isolation to remain valid.
+    """Return the facts on which a proof of isolation depends. While they stay the same, the proof is valid.
 
-    Return None if they are unknown. The proof must then not be stored.
+    Return None if a fact is unknown. The proof must then not be stored.
     """
     boot = _text(basis.boot)
     if not boot:
@@ -94,7 +94,7 @@ def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> J
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, basis.states)],
-        # A new container may look like an earlier one, but its first process has another start time.
+        # Two containers may look the same, but their first processes have different start times.
         [*_namespaces(), *_text("/proc/1/stat").rpartition(")")[2].split()[_STARTED : _STARTED + 1]],
         [[str(place), *_identity(place)] for place in places],
     ]
@@ -116,7 +116,7 @@ def _text(path: str) -> str:
 def _identity(place: Path) -> list[int]:
     """Return numbers that change when a file or folder is changed or replaced.
 
-    For `/`, they change only when it is replaced.
+    For `/`, the numbers change only when `/` is replaced.
     """
     try:
         found = place.lstat()

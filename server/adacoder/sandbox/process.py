@@ -40,9 +40,11 @@ if TYPE_CHECKING:
 Permit: TypeAlias = "asyncio.Future[bool]"
 
 BOOT_SECONDS = 20.0
-"""Timeout for the start of an interpreter. It is long, because a slow machine is not the candidate's fault."""
+"""Timeout for the start of an interpreter. The timeout is long, because a slow machine is not the candidate's fault."""
 _MOST_STARTS = 3
-"""Maximum number of attempts to start an interpreter. An attempt fails if a hidden file is replaced meanwhile."""
+"""Maximum number of attempts to start an interpreter. An attempt may fail if a hidden file is replaced during the
+start.
+"""
 WARM_SECONDS = 10.0
 """Timeout for one import in a template."""
 FORK_SECONDS = 5.0
@@ -54,13 +56,13 @@ _REAP_SECONDS = 5.0
 _DYING_SECONDS = 1.0
 """Timeout for the end of a process that has closed its connection."""
 _WATCHED_SECONDS = 0.03
-"""Seconds between two checks of a template during an import."""
+"""Seconds between two checks of a template's memory, files and threads during an import."""
 _MOST_WAITING = 2
-"""Only the waits of this many threads count, longest first. More than one counts, because a thread often waits for
-another one.
+"""Number of threads whose waits for a processor count, longest waits first. One thread is not enough, because a thread
+often waits for another thread.
 """
 _LOOKING_SECONDS = 0.001
-"""Seconds between two checks for remaining processes."""
+"""Seconds between two searches for processes that are left."""
 _COMPLAINT_LENGTH = 200
 _STATM, _RULESETS = 4, 10
 """Descriptors that the launcher leaves open for the template, see `child/launcher.py`."""
@@ -68,7 +70,7 @@ _STATM, _RULESETS = 4, 10
 
 @dataclass(frozen=True)
 class Recipe:
-    """The conditions for which a template is made. They identify the template."""
+    """Describes a template. Programs with equal recipes can use the same template."""
 
     mechanism: Mechanism
     visible: VisiblePaths
@@ -77,13 +79,13 @@ class Recipe:
     """The folder that the module is imported from, as in `Module.root`."""
     ahead: Ahead = field(default_factory=Ahead)
     permitted: Permit | None = field(default=None, compare=False)
-    """A future that is True once isolation is proven, or None if it is already proven."""
+    """A future whose result is True if isolation is proven. None if isolation was proven before."""
     env: tuple[str, ...] = ()
     """Environment variables that the template sets after its start, as `NAME=VALUE`."""
     group: int = 1
-    """Number of slots for each forked process and its descendants. Only importers need more than 1.
+    """Number of slots for a forked process and its descendants. Only importers need more than one.
 
-    A slot is a subfolder of the scratch folder for one process.
+    A slot is a subfolder of the scratch folder. One process may write to it.
     """
 
     @cached_property
@@ -91,18 +93,18 @@ class Recipe:
         return hash((self.mechanism, self.visible, self.workspace, self.root, self.ahead, self.env, self.group))
 
     def __hash__(self) -> int:
-        """Return the cached hash. Every evaluation needs it, and it covers many paths."""
+        """Return the cached hash. Every evaluation needs the hash, and hashing many paths is slow."""
         return self._hash
 
     @cached_property
     def common(self) -> Recipe:
-        """A copy of this recipe that imports only what most modules need."""
+        """A copy of this recipe that imports only common modules."""
         return replace(self, ahead=Ahead(own=self.ahead.own, files=self.ahead.files))
 
     def serves(self, other: Recipe) -> bool:
-        """Return whether a template of this recipe can evaluate programs of the `other` recipe.
+        """Return whether a template of this recipe can run programs of the `other` recipe.
 
-        Apart from imports, the recipes must be equal. `other` must contain all imports of this recipe.
+        `other` must have all imports of this recipe. Otherwise, the recipes must be equal.
         """
         return self.common == other.common and set(self.ahead.statements) <= set(other.ahead.statements)
 
@@ -115,14 +117,14 @@ class Evaluation:
     line: WorkerLine
     _connection: socket.socket
     _handle: int | None
-    """The pidfd of the process, or None if the system has no pidfds."""
+    """Descriptor of the process (pidfd), or None if the system has no pidfds."""
     _waits: dict[str, float] = field(default_factory=dict)
-    """The longest waits for a processor in seconds, by the id of the waiting thread."""
+    """The longest waits of threads for a processor, in seconds, by thread id."""
     _before: tuple[float, float] = 0.0, 0.0
-    """Seconds waited and computed for earlier docstrings."""
+    """Seconds of waiting, and seconds of processor time, in earlier docstrings."""
 
     def count_anew(self) -> None:
-        """Reset `waited` and `computed`, because another docstring begins."""
+        """Reset `waited` and `computed` before the next docstring."""
         waited, computed = self._before
         self._before = waited + self.waited(), computed + self.computed()
 
@@ -132,9 +134,10 @@ class Evaluation:
         return not self.line.channel.hung_up
 
     async def ended(self) -> bool:
-        """Wait until a process that closed its connection has ended. Return False if it still runs after a moment.
+        """Wait until a process that closed its connection has ended.
 
-        Only hostile code still runs then. If the system has no pidfds, return True at once.
+        Return False if the process still runs after a moment, as only hostile code does. If the system has no pidfds,
+        return True at once.
         """
         if self._handle is None:
             return True
@@ -152,8 +155,8 @@ class Evaluation:
     def waited(self) -> float:
         """Return the seconds that the process has waited for a processor; 0 if unknown.
 
-        Only the longest waits of a few threads count. Otherwise code could extend its own timeout: 100 threads that
-        share a processor for a second wait 99 seconds together.
+        Only the longest waits of a few threads count. Otherwise code could extend its own timeout: in each second, 100
+        threads that share a processor wait 99 seconds together.
         """
         if self.pid is not None:
             for thread, seconds in waits(self.pid).items():
@@ -166,7 +169,7 @@ class Evaluation:
         return self.computed_in_all() - self._before[1]
 
     def computed_in_all(self) -> float:
-        """Return the same as `computed`, including earlier docstrings."""
+        """Return the seconds of processor time, including earlier docstrings; 0 if unknown."""
         return 0.0 if self.pid is None else computed(self.pid)
 
     @property
@@ -187,15 +190,15 @@ class Evaluation:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def kill_group(self) -> None:
-        """Kill the process and its process group. Call this before the process is reaped."""
+        """Kill the process and its process group. Call this method before the process is reaped."""
         if self._handle is None or self.line.channel.sender is None:
             return
-        with suppress(ProcessLookupError):  # Stop if the process is gone, because the id may belong to another group.
+        with suppress(ProcessLookupError):  # If the process is gone, another group may have the same id.
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
             os.killpg(self.line.channel.sender, signal.SIGKILL)
 
     def close(self) -> None:
-        """Close the connection to a killed process. This is separate from `kill`, because it takes some time."""
+        """Close the connection to a killed process. This takes some time, so `kill` does not do it."""
         self._connection.close()
         if self._handle is not None:
             os.close(self._handle)
@@ -216,7 +219,7 @@ class TemplateProcess:
     ) -> None:
         self.recipe = recipe
         self.broken = False
-        """True if a task failed, so that the template can no longer be used."""
+        """True if the template has failed, and can no longer be used."""
         self._stage = stage
         self._staging = staging
         self._cleanup = cleanup
@@ -232,14 +235,14 @@ class TemplateProcess:
 
     @classmethod
     async def boot(cls, recipe: Recipe, slots: int) -> TemplateProcess:
-        """Start an interpreter, without any imports. `slots` is the maximum number of concurrent evaluations.
+        """Start an interpreter without any imports. `slots` is the maximum number of concurrent evaluations.
 
-        If a hidden file is replaced during the start, bubblewrap may fail, so the start is repeated.
+        If a hidden file was replaced during the start, bubblewrap may fail, so the start is repeated.
 
         Raises:
             SandboxError: the interpreter does not start.
         """
-        await asyncio.to_thread(tools)  # Run it in a thread, because it may compile files.
+        await asyncio.to_thread(tools)  # Run `tools` in a thread, because it may compile files.
         for left in reversed(range(_MOST_STARTS)):
             template, far_end = cls._staged(recipe, slots)
             try:
@@ -254,7 +257,7 @@ class TemplateProcess:
                 raise
             else:
                 return template
-        raise AssertionError  # This is never reached, because the last attempt returns or raises.
+        raise AssertionError  # The last attempt always returns or raises.
 
     @classmethod
     def _staged(cls, recipe: Recipe, slots: int) -> tuple[TemplateProcess, socket.socket]:
@@ -301,7 +304,7 @@ class TemplateProcess:
 
     @property
     def is_current(self) -> bool:
-        """True if a new template would see the same files."""
+        """True if a new template would see the same files as this template."""
         return self._stage.holds() and self._stage.is_current()
 
     @property
@@ -311,7 +314,9 @@ class TemplateProcess:
 
     @property
     def scratch_on_disk(self) -> Path | None:
-        """The scratch folder, with subfolder N for slot N. None if it is in memory, where its size is limited."""
+        """The scratch folder, with a subfolder N for each slot N. None if the folder is in memory, where its size is
+        limited.
+        """
         return Path(self._stage.scratch) if self._stage.on_disk else None
 
     def resident(self) -> int:
@@ -324,7 +329,8 @@ class TemplateProcess:
     async def warm(self, statement: str, seconds: float) -> bool:
         """Run an import in the template within `seconds`. Errors of the import are ignored.
 
-        Return True if evaluations can share all effects of the import. Otherwise, the template must not be used.
+        Return True if evaluations can share all effects of the import. If the result is False, the template must not be
+        used.
 
         Raises:
             SandboxError: the template broke.
@@ -337,7 +343,7 @@ class TemplateProcess:
         return is_good and (self.pid is None or shares_memory(self.pid) is False)
 
     async def _watch(self) -> None:
-        """End the template if an import uses too much memory, disk space or threads."""
+        """End the template if an import uses too much memory or disk space, or too many threads."""
         scratch, pid = self.scratch_on_disk, self.pid
         while pid is not None:
             await asyncio.sleep(_WATCHED_SECONDS)
@@ -348,7 +354,7 @@ class TemplateProcess:
                 return
 
     async def compile(self, file: Path) -> None:
-        """Compile a file of the project ahead. The code is used until the file changes.
+        """Compile a file of the project in the template. Evaluations use the compiled code until the file changes.
 
         Raises:
             SandboxError: the template broke.
@@ -359,7 +365,7 @@ class TemplateProcess:
     async def settle(self) -> tuple[Path, ...]:
         """Prepare for forking after all imports. Return the imported files.
 
-        If one of these files changes, replace the template.
+        When an imported file changes, the template must be replaced.
 
         Raises:
             SandboxError: the template broke.
@@ -370,7 +376,7 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     async def fork(self, kind: str = "evaluation") -> Evaluation:
-        """Fork a locked-down process. `template.py` describes `kind`. The caller must `reap` the process later.
+        """Fork a locked-down process, which the caller must `reap` later. `template.py` describes `kind`.
 
         Raises:
             SandboxError: no process can be started.
@@ -385,8 +391,8 @@ class TemplateProcess:
     async def reap(self, evaluation: Evaluation) -> tuple[int, bool]:
         """Make sure that a killed evaluation leaves no processes and files behind.
 
-        Return its exit status, or the negative number of the signal that killed it. Also return True if it had written
-        too many files.
+        Return the exit status of the evaluation, or the negative number of the signal that killed it. Also return True
+        if the evaluation had written too many files.
 
         Raises:
             SandboxError: something may be left. The template is broken.
@@ -402,14 +408,15 @@ class TemplateProcess:
         raise self._broke("its answer has an unknown form")
 
     def orphans(self, group: int | None) -> list[int]:
-        """Return the processes of a group whose parents have ended. The supervisor, the template's parent, has adopted
-        them.
+        """Return the processes of a group whose parents have ended.
+
+        The supervisor, which is the template's parent, has adopted these processes.
         """
         parent = None if self.pid is None else parent_of(self.pid)
         return [pid for pid in children(parent) if pid != self.pid and _group_of(pid) == group] if parent else []
 
     async def sweep(self, group: int | None) -> bool:
-        """Kill orphans of a group until none are left. Each may have forked. Return False after a timeout."""
+        """Kill orphans of a group until none are left, because each may have forked. Return False after a timeout."""
         try:
             async with asyncio.timeout(_DYING_SECONDS):
                 while orphans := self.orphans(group):
@@ -425,7 +432,7 @@ class TemplateProcess:
     async def end(self) -> None:
         """Kill the template and its descendants, and wait until all have ended.
 
-        This also waits if the call is cancelled. The template may have ended before.
+        A cancelled call waits as well. The template may already have ended.
         """
         self.broken = True
         self._lifeline.close()
@@ -451,7 +458,7 @@ class TemplateProcess:
             self._process = await asyncio.shield(spawning)
         except asyncio.CancelledError:
             with suppress(OSError):
-                self._process = await spawning  # Let `end` wait for the process.
+                self._process = await spawning  # Now `end` can wait for the process.
             raise
         finally:
             far_end.close()
@@ -501,7 +508,7 @@ class TemplateProcess:
             except (TimeoutError, HungUpError, ProtocolError) as error:
                 raise self._broke(str(error) or "it took too long") from error
             except asyncio.CancelledError:
-                self.broken = True  # The next call could otherwise get the answer to this one.
+                self.broken = True  # The next request could otherwise get the answer to this request.
                 raise
 
     def _broke(self, why: str) -> SandboxError:
@@ -522,10 +529,11 @@ async def forked(
     *kind: str,
     begin: Begin | None = None,
 ) -> Evaluation:
-    """Make the process at the other end of `parent` fork a locked-down process.
+    """Make a process fork a locked-down process.
 
-    `turn` is a lock for requests to this parent. `template.py` describes `kind`. `begin` sends the first message while
-    the new process is still starting, which saves time.
+    `parent` is the connection to the process that forks. `turn` is a lock for requests over this connection.
+    `template.py` describes `kind`. `begin` sends the first message while the new process is still starting, which saves
+    time.
 
     Raises:
         SandboxError: no process can be started.
@@ -565,7 +573,7 @@ def _handle_of(pid: int | None, parent: int | None) -> int | None:
         handle = os.pidfd_open(pid)
     except OSError as error:
         raise ProtocolError("it is gone") from error
-    # Check the parent only now, because before `pidfd_open`, the pid could pass to another process.
+    # Check the parent after `pidfd_open`, because another process could have got the same id before.
     if parent_of(pid) != parent:
         os.close(handle)
         raise ProtocolError("it is not a process of the template")

@@ -22,15 +22,17 @@ class Program:
     qualname: str
     """The target's qualified name, as in `Target.qualname`."""
     first_line: int
-    """First line of the candidate's function in `text`, including decorators. It is counted from 1."""
+    """First line of the candidate's function in `text`, including decorators, counted from 1."""
     last_line: int
     """Last line of the candidate's function."""
     suspects: tuple[str, ...] = ()
-    """Names in the candidate that look undefined. The imported module shows whether they are."""
+    """Names in the candidate that look undefined. Only the imported module shows which names are really undefined."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts of open files and of the module, by path. They replace the texts on disk."""
+    """Texts of open files and of the module, by path. These texts replace the files on disk."""
     is_withheld: bool = False
-    """True if `text` is without the wanted outputs. The module's file is then hidden, because it contains them."""
+    """True if the wanted outputs are removed from `text`. The module's file is then hidden, because it contains the
+    outputs.
+    """
     by_line: bool = False
     """True to observe which lines and branches of the target each example reaches."""
     options: int = 0
@@ -38,19 +40,21 @@ class Program:
     setup: tuple[str, ...] = ()
     """Statements that run before the examples."""
     observed: bool = False
-    """True if outputs are only recorded, not judged. All examples are then sent at once, so code can read them."""
+    """True if outputs are only recorded, not judged. All examples are then sent at once, so code can read later
+    examples.
+    """
     traced: bool = False
     """True to trace the last example. `by_line` is then ignored."""
     tests: tuple[str, ...] = ()
-    """Tests or test files of the project to run after the examples, named as in pytest."""
+    """Tests or test files of the project that run after the examples, named as in pytest."""
     by_function: bool = False
-    """True to observe which functions of the project each test runs, and not only whether it runs the target."""
+    """True to observe which functions of the project each test runs. Otherwise, only the target is observed."""
     explained: bool = False
     """True to let pytest explain failed assertions. This takes longer, because pytest rewrites the test files."""
     document: Path | None = None
-    """The file of the examples if pytest's fixtures add names to them, or None."""
+    """The file that contains the examples, if pytest's fixtures add names to the examples. Otherwise None."""
     all_count: bool = False
-    """True if every example must match, even if it does not run the target, as in doctest.
+    """True if every example must match, as in doctest. Otherwise, examples that do not run the target do not count.
 
-    No statements are then left out, so a syntax error anywhere in `text` fails the evaluation.
+    If True, no statements are left out, so a syntax error anywhere in `text` fails the evaluation.
     """

@@ -1,7 +1,7 @@
 """Run the docstrings of an unchanged module one after the other, so that several can share a process.
 
-A docstring gets a new process if the one before changed something that others could see, or did not finish. If a
-docstring fails after others ran in its process, it runs again in a new process, and only this run counts.
+A docstring gets a new process if the docstring before did not finish, or changed something that later docstrings could
+see. If a docstring fails after others ran in its process, it runs again in a new process, and only this run counts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FOR_ANOTHER = 8
-"""A module gets another process if more docstrings than this wait for each of its processes."""
+"""A module gets another process if more than this many docstrings wait for each of its processes."""
 _CHANGES_SECONDS = 5.0
-"""Timeout in seconds for the report of a docstring's changes. Finalizers may run meanwhile."""
+"""Timeout in seconds for the report of a docstring's changes. The process may have to run finalizers first."""
 _MOST_NAMED = 3
 _ENDED = "The sandbox was ended meanwhile."
 
@@ -42,11 +42,12 @@ class WaitingDocstring:
     seconds: float
     """The timeout of an import, and of the examples."""
     begin: Callable[[bool], Begin]
-    """Returns a callback that sends the first message, see `forked`. Its argument is True if the process runs no
-    others.
+    """Returns a callback that sends the first message, see `forked`.
+
+    The argument is True if no other docstring runs in the process.
     """
     follow: Callable[[Lent], Awaitable[Judge]]
-    """Runs the examples in a process."""
+    """Runs the docstring's examples in a process."""
     answer: asyncio.Future[RanDocstring] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -56,16 +57,16 @@ class RanDocstring:
 
     judge: Judge
     notes: tuple[str, ...]
-    """Sentences for the user about changes by the examples, and about the import of the module."""
+    """Notes for the user about changes by the examples, and about the import of the module."""
     lent: Lent
-    """The process that ran the examples, or its replacement."""
+    """The process that ran the examples, or the process that replaced it."""
 
 
 class Series:
     """A queue of docstrings for each module."""
 
     def __init__(self, importers: Importers, turns: asyncio.Semaphore, most: int) -> None:
-        """`turns` limits the number of concurrent evaluations, and `most` those of a single module."""
+        """`turns` limits the concurrent evaluations of all modules, and `most` limits those of a single module."""
         self._importers = importers
         self._turns = turns
         self._most = most
@@ -114,7 +115,7 @@ class Series:
                     _fail(docstring, SandboxError(_ENDED))
 
     async def _serve_some(self, recipe: Recipe, waiting: deque[WaitingDocstring]) -> None:
-        """Evaluate docstrings one after the other, in one process or its replacements."""
+        """Evaluate docstrings one after the other, in one process or in its replacements."""
         if _next(waiting) is None:
             return
         one, is_begun = waiting.popleft(), True
@@ -151,16 +152,16 @@ def _fail(docstring: WaitingDocstring, error: BaseException) -> None:
 
 
 def _next(waiting: deque[WaitingDocstring]) -> WaitingDocstring | None:
-    """Return the first docstring that is still wanted. Remove others before it."""
+    """Return the first docstring that is still wanted. Remove the unwanted docstrings before it."""
     while waiting and waiting[0].answer.done():
         waiting.popleft()
     return waiting[0] if waiting else None
 
 
 async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object, object, T]) -> T | None:
-    """Carry out a step for a docstring, and cancel it if the docstring is no longer wanted.
+    """Carry out a step for a docstring. Cancel the step if the docstring is no longer wanted.
 
-    Return None if the step failed or was cancelled. The docstring then gets the error as its answer.
+    Return None if the step failed or was cancelled. The docstring then gets the step's error as its answer.
     """
     task = asyncio.create_task(step)
 
@@ -185,7 +186,9 @@ async def _unless_cancelled(docstring: WaitingDocstring, step: Coroutine[object,
 
 
 async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_last: bool) -> RanDocstring:
-    """Run the examples of a docstring. If they fail after other docstrings, run them again in a new process.
+    """Run the examples of a docstring.
+
+    If the examples fail in a process that ran other docstrings before, run them again in a new process.
 
     Raises:
         Apart: the docstring must be evaluated in a process of its own.
@@ -197,7 +200,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
     judge = await docstring.follow(lent)
     await _ask_changes(lent, judge)
     if lent.has_lost_caches and _fails(judge):
-        raise Apart  # The examples may have needed the removed files.
+        raise Apart  # The examples may have needed the removed cache files.
     if others and (_fails(judge) or lent.evaluation.line.leans):
         before = judge
         lent.end_process()
@@ -219,7 +222,7 @@ async def _run(lent: Lent, docstring: WaitingDocstring, *, is_begun: bool, is_la
 
 
 async def _ask_changes(lent: Lent, judge: Judge) -> None:
-    """Ask the process what the examples changed. If it does not answer, it gets no further docstrings."""
+    """Ask the process what the examples changed. A process that does not answer gets no further docstrings."""
     if judge.cut_short is not None:
         return
     with suppress(TimeoutError, HungUpError, ProtocolError):

@@ -1,6 +1,6 @@
 """The judge of evaluations, which turns a worker's messages into a Verdict.
 
-A *worker* is the process that runs the examples. It only reports outputs, which the judge compares.
+A *worker* is the process that runs the examples. The worker only reports outputs, and the judge compares them.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _ERRNO = re.compile(r"\[Errno (-?\d+)\] [^:\n]*(: ['\"])?")
 _NEEDS = {
     1: "privileges",  # EPERM
     11: "processes",  # EAGAIN, which `fork` raises
-    **dict.fromkeys((13, 30), "processes"),  # EACCES and EROFS without a file: semaphores of multiprocessing raise them
+    **dict.fromkeys((13, 30), "processes"),  # EACCES, EROFS, as multiprocessing's semaphores raise
     **dict.fromkeys((97, 99, 101, 111, 113, -2, -3, -5), "the network"),  # EAFNOSUPPORT … EHOSTUNREACH, EAI_…
 }
-"""The resource that isolation denied, by the error number of the OSError."""
+"""By error number of an OSError: the resource that isolation denied."""
 _NEEDS_OF_FILES = dict.fromkeys((1, 13, 30), "files")  # EPERM, EACCES, EROFS
-"""The resource that isolation denied, by the error number of an OSError that names a file."""
+"""By error number of an OSError that names a file: the resource that isolation denied."""
 _UNMOUNTED = re.compile(r"\[Errno 2\] [^:\n]*: '/(?:proc|dev)/")
 """Matches an error about a file of the kernel that is missing inside the sandbox."""
 _SHARED_MEMORY = re.compile(r"['\"]/(?:dev/shm/|(?:psm|wnsm)_)")
@@ -74,13 +74,13 @@ class Judge:
     examples: Sequence[Example]
     """Examples to run."""
     note: str = ""
-    """A note for every Verdict, or an empty text."""
+    """A note to add to every Verdict, or an empty text."""
     is_over: bool = field(init=False, default=False)
-    """True if the code raised an exception that skips the remaining examples."""
+    """True if an exception has skipped the remaining examples."""
     trace: Trace = field(init=False, default=Trace())
     """Trace of the last example, if requested."""
     cut_short: FailureKind | None = field(init=False, default=FailureKind.KILLED)
-    """Reason why the evaluation is incomplete. None if every example has a result, or if none can run."""
+    """Reason why the evaluation is incomplete. None if every example has a result, or if no example can run."""
     _verdict: Verdict = field(init=False)
     _failure: Failure | None = field(init=False, default=None)
     """The first failure."""
@@ -98,14 +98,14 @@ class Judge:
 
     @property
     def verdict(self) -> Verdict:
-        """The Verdict so far. It is a failure until every example has a result."""
+        """The Verdict so far, which is a failure until every example has a result."""
         failure = self._undefined_name() or self._failure
         if failure is None and self.cut_short is not None:
             failure = self._ending(self.cut_short, "was cut off: its process was killed from outside")
         return replace(self._verdict, failure=failure, tests=tuple(self._tests.values()))
 
     def loaded(self, answer: SyntaxBroken | Imported) -> bool:
-        """Handle the answer to `load`. Return True if the examples can run."""
+        """Handle the worker's answer to `load`. Return True if the examples can run."""
         if isinstance(answer, SyntaxBroken):
             return self._cannot_run(self._syntax_failure(answer))
         raised = answer.raised
@@ -115,8 +115,8 @@ class Judge:
             reachable=answer.reachable,
             imports=raised is None or bool(raised.origin),
             defines=answer.defines,
-            # If the import failed, the rest of the module did not run, so many names are undefined. Report them only if
-            # one of them is the reason for the failure.
+            # After a failed import, many names are undefined, because the rest of the module did not run. Report these
+            # names only if one of them caused the failure.
             undefined=answer.missing if raised is None or _missing_name(raised) in answer.missing else (),
             notes=(
                 *self._verdict.notes,
@@ -134,7 +134,7 @@ class Judge:
         return True
 
     def prepared(self, answer: Answer) -> bool:
-        """Handle the end of a setup statement. Return True if the examples can run."""
+        """Handle the worker's answer to a setup statement. Return True if the examples can run."""
         if answer.raised is None:
             return True
         error = answer.raised.message.strip()
@@ -156,7 +156,7 @@ class Judge:
         got = _displayed(example, answer)
         matched = not example.problem and matches(example, got, answer, self.program.options)
         error = None if answer.raised is None or matched else answer.raised.message.strip()
-        # If it is unknown whether the target ran, a wrong result counts, but a right result does not.
+        # If it is uncertain whether the target ran, only a wrong result counts.
         entered = (not matched) if answer.ran is None else answer.ran
         counts = entered or self.program.all_count
         result = ExampleResult(example, matched, got, error, entered, answer.instead, counts, answer.reached)
@@ -178,16 +178,16 @@ class Judge:
             or example.problem
             or takes_fence_for_output(example, got, self.program.options)
         ):
-            advice = failure.message  # Show the message, because only it names the cause.
+            advice = failure.message  # Show this message, because no other text names the cause.
         self._verdict = replace(self._verdict, results=(*self._verdict.results, replace(result, hint=advice)))
-        # Without a wanted output, only an exception can make an example fail.
+        # An example without a wanted output can fail only by an exception.
         if counts and (example.has_want or answer.raised is not None):
             self._fail(failure)
         elif example.has_want:
             self._unrelated.append(failure)
 
     def _skips(self, raised: Raised, left: Sequence[Example]) -> bool:
-        """Return whether an exception skips the examples that are `left`. A candidate cannot skip examples."""
+        """Return whether an exception skips the remaining examples `left`. A candidate cannot skip examples."""
         found = _SKIPS.fullmatch(raised.message.strip().partition("\n")[0]) if self.program.all_count else None
         if found is None:
             return False
@@ -241,7 +241,7 @@ class Judge:
         self._verdict = replace(self._verdict, notes=notes, tests_reached=reached, files=files)
 
     def ended(self, missing: tuple[str, ...]) -> None:
-        """Handle the end of all examples. `missing` are the names that are still undefined."""
+        """Handle the end of all examples. `missing` are the candidate's names that are still undefined."""
         if self._verdict.answers(self.examples):
             self.cut_short = None
         self._verdict = replace(self._verdict, undefined=missing)
@@ -271,7 +271,7 @@ class Judge:
             self._end(FailureKind.KILLED, f"ended Python (exit status {status})")
 
     def wrote_too_much(self, size: int) -> None:
-        """Handle an evaluation that was ended because it wrote more than `size` bytes, or far too many files."""
+        """Handle an evaluation that was ended because it wrote more than `size` bytes, or too many files."""
         self._end(FailureKind.KILLED, f"wrote more files than an evaluation may ({size >> 20} MiB)")
 
     def started_too_many_threads(self, most: int) -> None:
@@ -380,7 +380,7 @@ class Judge:
         return "Examples run in a folder of their own: build the path from `__file__`." if is_there else ""
 
     def _need(self, raised: Raised) -> str | None:
-        """Return the resource that isolation denied. None if the error is no denial."""
+        """Return the resource that isolation denied, or None if the exception has another reason."""
         message = raised.message if "OSError" in raised.bases else raised.cause
         if self.isolation.level is Level.NONE or not message:
             return None
@@ -394,9 +394,9 @@ class Judge:
         return need or _NEEDS.get(number) or ("files" if _UNMOUNTED.search(message) else None)
 
     def _broken_example(self, example: Example, raised: Raised) -> Failure | None:
-        """Return the failure if no candidate can pass the example, or if an earlier example is the cause.
+        """Return the failure if no candidate can pass the example. Return None if the candidate may be the cause.
 
-        Return None if the candidate may be the cause.
+        If an earlier example is the cause, return the failure of the earlier example.
         """
         error = raised.message.strip()
         if raised.origin == "syntax":
@@ -419,9 +419,9 @@ class Judge:
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:
-        """Return the failure for undefined names, or None.
+        """Return the failure for undefined names, or None if all names are defined.
 
-        If the first failure was caused by such a name, add its example and error.
+        If an undefined name caused the first failure, add the example and the error of that failure.
         """
         missing = self._verdict.undefined
         if not missing:
@@ -441,7 +441,7 @@ class Judge:
 
 
 def _joined(one: ProjectTest | None, other: ProjectTest) -> ProjectTest:
-    """Combine the results of two cases of a test."""
+    """Combine the results of two cases of a parametrised test."""
     if one is None:
         return other
     worse = min(one, other, key=lambda test: _WORST_FIRST.index(test.status))
@@ -462,10 +462,10 @@ def unparsed(path: Path, line: int, what: str) -> str:
 
 
 def _displayed(example: Example, answer: Answer) -> str:
-    """Return the output of an example, ending with a newline unless it is empty.
+    """Return the output of an example, ending with a newline unless the output is empty.
 
-    As in doctest, printed text comes before the value. In an informal example, the value comes first, even if it is
-    None.
+    As in doctest, printed text comes before the value. In an informal example, the value comes before printed text, and
+    None is shown as well.
     """
     if example.informal and answer.raised is None:
         value = (answer.shown or "None").rstrip("\n") + _class_told(example, answer)
@@ -478,7 +478,9 @@ def _ended(output: str) -> str:
 
 
 def _class_told(example: Example, answer: Answer) -> str:
-    """Return words about the class of a value if the value only looks like the wanted value, else an empty text."""
+    """Return words about the class of a value that only looks like the wanted value. Return an empty text for other
+    values.
+    """
     looks_right = is_value(answer.shown, example.want) and not is_value(answer.plain, example.want)
     return f" (of the class '{_brief(answer.class_name)}')" if looks_right else ""
 

@@ -1,7 +1,7 @@
-"""The server's end of the connection to a worker, the process that runs examples.
+"""The server's end of the connection to a worker, the process that runs examples. `worker.py` describes the messages.
 
-`worker.py` describes the messages. Commands and answers take turns. Every command has a nonce, a random text that the
-answer must repeat. So unexpected messages are detected, because they lack the nonce.
+Commands and answers take turns. Every command has a nonce, a random text that the answer must repeat. An unexpected
+message lacks the nonce, and is detected.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 MESSAGE_LIMIT = 16 << 20
-"""Maximum size of an answer in bytes. It is larger than the longest output and error message."""
+"""Maximum size of an answer in bytes, larger than the longest output and error message."""
 
 
 CHANGES = frozenset(
@@ -37,16 +37,16 @@ CHANGES = frozenset(
         *("the environment", "sys.path", "signal handlers", "caches"),
     }
 )
-"""Parts of a process's state that an import may change, with the same names as in `standing.py`.
+"""Parts of a process's state that an import may change, named as in `standing.py`.
 
-`caches` are files of libraries in the home folder, which were removed after the import.
+`caches` are cache files in the home folder, which were removed after the import.
 """
 _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100
 """Maximum length of a name in a report of changes."""
 _MOST_AHEAD = 1 << 15
-"""Maximum number of characters of commands that are sent ahead. A socket can buffer them."""
+"""Maximum number of characters in commands that are sent ahead. The buffer of a socket has room for them."""
 _MOST_OF_TESTS = 64 << 20
 """Maximum number of characters in the results of all tests."""
 _RAN = {"yes": True, "no": False}
@@ -93,23 +93,23 @@ class Imported:
     missing: tuple[str, ...]
     """Names from `Program.suspects` that are undefined."""
     left_out: tuple[int, ...] = ()
-    """1-based lines of syntax errors in statements that were left out."""
+    """Lines of syntax errors in statements that were left out, counted from 1."""
     defines: bool = True
     raised: Raised | None = None
     reachable: Reached = NOTHING
-    """Lines and branches of the target's code, if requested."""
+    """Lines and branches of the target's code that tests or examples can reach, if requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to `run`: an example's output, its value or exception, and the lines that it ran."""
+    """An answer to `run`: the output of an example, its value or exception, and the lines of the target that ran."""
 
     printed: str = ""
     shown: str = ""
     """The value's `repr` and a newline. Empty for None and for statements."""
     raised: Raised | None = None
     plain: str = ""
-    """The `repr` of the value's plain copy, see `plain` in `worker.py`. Empty if there is none, or if it was not
+    """The `repr` of the value's plain copy, see `plain` in `worker.py`. Empty if the copy does not exist, or was not
     requested.
     """
     class_name: str = ""
@@ -117,7 +117,7 @@ class Answer:
     ran: bool | None = None
     """True if the example ran the target or used its results. None if this is uncertain."""
     instead: str = ""
-    """The function that ran instead of the target, or empty if it is unknown."""
+    """Description of the function that ran instead of the target. Empty if no such function is known."""
     reached: Reached = NOTHING
     """Lines and branches of the target's code that the example reached, if requested."""
 
@@ -145,17 +145,17 @@ class Channel:
         self._socket = connection
         self._received = bytearray()
         self.sender: int | None = None
-        """Id of the process that sent the first message, as the server sees it. None if the kernel does not say."""
+        """Id, as the server sees it, of the process that sent the first message. None if the kernel does not tell."""
 
     @property
     def hung_up(self) -> bool:
-        """True if the other end is closed. The kernel closes it when its process dies."""
+        """True if the other end of the connection is closed, for example because its process died."""
         watch = select.poll()
         watch.register(self._socket, 0)  # poll(2) reports a closed connection even if no event is requested.
         return bool(watch.poll(0))
 
     def is_silent(self) -> bool:
-        """Return whether no bytes are waiting.
+        """Return whether no unread bytes are waiting.
 
         Raises:
             HungUpError: the other end is closed.
@@ -173,7 +173,7 @@ class Channel:
         return False
 
     async def send(self, *texts: str, descriptor: int | None = None) -> None:
-        """Send a message, and the file descriptor `descriptor` if given.
+        """Send a message. Also send the file descriptor `descriptor`, if one is given.
 
         Raises:
             HungUpError: this end or the other end is closed.
@@ -181,7 +181,7 @@ class Channel:
         await self.send_all([texts], descriptor)
 
     async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
-        """Send several messages at once, like `send`."""
+        """Send several messages at once. `descriptor` is as in `send`."""
         rest = memoryview(b"".join(map(pack, messages)))
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
@@ -190,7 +190,7 @@ class Channel:
                 attached = []
             except BlockingIOError:
                 await writable(self._socket.fileno())
-            except OSError:  # One of the two ends is closed.
+            except OSError:  # This end or the other end is closed.
                 raise HungUpError("it ended") from None
 
     async def receive(self) -> list[str]:
@@ -235,7 +235,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[socket.socket, socket.socket]:
-    """Return the two ends of a connection. The first is for the server's Channel."""
+    """Return the two ends of a connection. The first end is for the server's Channel."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     if _KERNEL_NAMES_SENDERS:
@@ -253,10 +253,10 @@ class WorkerLine:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._asked: deque[tuple[str, tuple[str, ...]]] = deque()
-        """Commands that were sent ahead and are not answered yet, each with its nonce."""
+        """Unanswered commands that were sent ahead, each with its nonce."""
         self.changes: tuple[str, ...] | None = None
-        """Changes by the examples of an unchanged module. None if they are unknown. An empty name means an unknown
-        change.
+        """Changes by the examples of an unchanged module, or None before they are reported. An empty name means an
+        unknown change.
         """
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
@@ -280,7 +280,7 @@ class WorkerLine:
         """
         kind, fields = await self._load(program, seconds, "")
         if kind == "unparsed":
-            starts = "1"  # Treat the text as one statement, so that no part is left out.
+            starts = "1"  # Treat the whole text as one statement, so that nothing is left out.
             if not program.all_count:
                 text = Lines(program.text)
                 starts = " ".join(str(text.line_at(statement.start) + 1) for statement in statements(program.text))
@@ -301,10 +301,10 @@ class WorkerLine:
     async def ask_ahead(
         self, program: Program, seconds: int, sources: Iterable[tuple[str, str]], *, is_only: bool
     ) -> None:
-        """Send the commands of later calls of `load`, `run` and `end` without waiting for answers.
+        """Send the commands for later calls of `load`, `run` and `end`, without waiting for answers.
 
-        The process need not be ready yet. `sources` are the source and the form of each example. Pass True for
-        `is_only` if no other docstring runs in the process. The command for changes is then left out.
+        The process need not be ready yet. `sources` has the source and the form of each example. If `is_only` is True,
+        no other docstring runs in the process, so the command that asks for changes is left out.
 
         Code in the process can read the waiting commands. This is harmless, because the unchanged module contains the
         same examples. Answers must still repeat the nonces in order.
@@ -316,13 +316,13 @@ class WorkerLine:
         await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
 
     async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
-        """Send the commands of later calls of `run`, as `ask_ahead` does."""
+        """Send the commands for later calls of `run`, as `ask_ahead` does."""
         await self._ask_ahead(_runs(sources))
 
     async def _ask_ahead(self, questions: Iterable[tuple[str, ...]]) -> None:
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # If this sent more, both ends could wait for each other to read.
+            if room < 0:  # Send no more, because both ends could then wait for each other to read.
                 break
             self._asked.append((secrets.token_hex(8), question))
             room -= sum(map(len, question))
@@ -334,7 +334,7 @@ class WorkerLine:
     async def import_(self, name: str, path: str = "", text: str = "") -> tuple[str, tuple[str, ...]]:
         """Import an unchanged module.
 
-        Return the outcome, and the parts of the process's state that the import changed, see `standing.py`.
+        Return the outcome, and the changed parts of the process's state, see `standing.py`.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -369,8 +369,9 @@ class WorkerLine:
     ) -> tuple[str, Reached, frozenset[str]]:
         """Run the program's tests in the workspace `folder`, and call `tell` with each result.
 
-        Return a line about each file that cannot be collected, the lines and branches of the target that the tests
-        reached, and the files that they read. Lines, branches and files are empty unless they were requested.
+        Return three results: a line about each file that cannot be collected; the lines and branches of the target that
+        the tests reached; the files that the tests read. The second and third results are empty unless they were
+        requested.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -391,13 +392,13 @@ class WorkerLine:
                     raise ProtocolError("its answer to 'test' has an unknown form")
 
     async def end(self, program: Program) -> tuple[str, ...]:
-        """Check that the worker sent nothing unexpected. Return the names in `suspects` that are still undefined.
+        """Check that the worker sent nothing unexpected. Return the `suspects` of the program that are still undefined.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
         if self._tells_changes:
-            return ()  # `ask_changes` receives the names.
+            return ()  # `ask_changes` reads the worker's answer.
         if not program.suspects:
             if not self.channel.is_silent():
                 raise ProtocolError("it spoke out of turn")
@@ -408,7 +409,9 @@ class WorkerLine:
         raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def ask_changes(self) -> None:
-        """Receive the changes by the examples of an unchanged module, if `ask_ahead` asked for them.
+        """Receive the changes by the examples of an unchanged module.
+
+        Do nothing if `ask_ahead` did not ask for the changes.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -535,7 +538,7 @@ def _told(change: str) -> str:
 
 
 def _names(text: str, program: Program) -> tuple[str, ...]:
-    """Return the names in `text` that are suspects of the program. A worker may send other names."""
+    """Return the suspects of the program that `text` names. Ignore other names, which a worker may send."""
     names = set(text.split())
     return tuple(name for name in program.suspects if name in names)
 

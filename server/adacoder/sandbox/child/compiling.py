@@ -27,16 +27,17 @@ class BrokenTextError(Exception):
 
 
 class UnparsedError(Exception):
-    """A text does not compile, and the server must send the lines where its statements start."""
+    """A module does not compile, and the server has not sent the lines where statements start."""
 
 
 def compile_around(
     text: str, path: str, first: int, last: int, starts: Sequence[int]
 ) -> tuple[CodeType, str, list[int]]:
-    """Compile a module with a candidate in lines `first` to `last`. Leave out other statements with syntax errors.
+    """Compile a module with a candidate in lines `first` to `last`.
 
-    `starts` are the lines, counted from 1, where top-level statements start. Return the code, the text without the
-    statements, and the lines of their syntax errors. Line numbers stay the same.
+    Other statements with syntax errors are left out. `starts` are the lines, counted from 1, where top-level statements
+    start. Return the code, the module's text without the statements that were left out, and the lines of the syntax
+    errors. Line numbers in the code stay the same.
 
     Raises:
         BrokenTextError: a syntax error is in the candidate, or in a part that cannot be left out.
@@ -77,7 +78,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # For example, the text has a null character, or too many nested brackets.
+        # Python raises these, for example, for a null character or for too many nested brackets.
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

@@ -1,8 +1,8 @@
-"""Decide which text a module is loaded from, and which modules a template may import.
+"""Decide from which text a module is loaded, and which modules a template may import.
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Because of import hooks, `.pth` files and links, any finder may find a file of the project. So only the real path of a
+Any finder may find a file of the project, through an import hook, a `.pth` file or a link. So only the real path of a
 file shows whether the file belongs to the project.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 
-# --- in evaluations: the texts ---------------------------------------------------------------
+# --- in evaluations: source files ------------------------------------------------------------
 
 
 class Unsaved:
@@ -70,9 +70,9 @@ class Unsaved:
 
 
 def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
-    """Make Python load the project's modules from their current source, whichever finder finds them.
+    """Make Python load the project's modules from their current source.
 
-    Python could otherwise run an outdated `.pyc` file, because it compares at best the time and size of the source.
+    Python could otherwise run an outdated `.pyc` file, because it compares only the time and size of the source file.
     Installed modules are loaded as usual.
     """
 
@@ -102,7 +102,7 @@ compiled: dict[str, tuple[bytes, CodeType]] = {}
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template. Evaluations use the code unless the file changes."""
+    """Compile a file in the template. Evaluations use the compiled code unless the file changes."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
@@ -145,7 +145,7 @@ class TextLoader(SourceFileLoader):
 
 
 class TextFinder:
-    """Finds the module under test, and makes other modules use their unsaved texts."""
+    """Finds the module under test, and makes other modules load their unsaved texts."""
 
     def __init__(self, name: str, loader: TextLoader, unsaved: Unsaved) -> None:
         self._name = name
@@ -167,7 +167,7 @@ class TextFinder:
         return spec
 
     def _never_saved(self, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-        """Return the spec of a module as if all texts were saved, or None if no unsaved text has this name."""
+        """Return the spec of a module as if all open files were saved. Return None if no unsaved file has this name."""
         tail = fullname.rpartition(".")[2]
         if tail not in self._unsaved.tails:
             return None
@@ -190,16 +190,16 @@ class Others:
         self._sought: set[str] = set()
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        """Return the first spec that any of the finders returns, or None.
+        """Return the first spec that another finder returns, or None.
 
-        If a finder calls this method for the same module, return None to prevent an endless recursion.
+        If a finder calls this method again for the same module, return None to end the recursion.
         """
         if fullname in self._sought:
             return None
         self._sought.add(fullname)
         try:
             for finder in sys.meta_path:
-                # Before Python 3.12, a finder could lack this method.
+                # Before Python 3.12, a finder could lack `find_spec`.
                 if finder is not self._one and hasattr(finder, "find_spec"):
                     spec = finder.find_spec(fullname, path, target)
                     if spec is not None:
@@ -227,9 +227,10 @@ def _spec(name: str, loader: TextLoader) -> ModuleSpec:
 
 
 class Barrier:
-    """A finder that keeps the project's modules out of the template, so that only installed modules are imported.
+    """A finder that keeps the project's modules out of the template.
 
-    An installed module with the same name as a module of the project is kept out as well.
+    Only installed modules can be imported. An installed module with the same name as a module of the project is kept
+    out as well.
     """
 
     def __init__(self, own: Sequence[str], installed: InstalledFiles) -> None:
@@ -291,7 +292,9 @@ class InstalledFiles:
         self._folders = {join(folder, ""): is_installed for folder, is_installed in folders.items()}
 
     def holds(self, path: str) -> bool:
-        """Return True if a file or folder is installed. If several known folders contain it, the innermost decides."""
+        """Return True if a file or folder is installed. If several known folders contain the file, the innermost
+        decides.
+        """
         try:
             place = join(realpath(path), "")
         except (TypeError, ValueError):  # Any object may be passed as a path.
@@ -301,7 +304,7 @@ class InstalledFiles:
 
 
 class KeptOut(BaseException):
-    """Ends an import in the template. It is not an ImportError, because many modules catch that and go on."""
+    """Ends an import in the template. This is not an ImportError, because many modules catch ImportError."""
 
 
 def file_of(module: object) -> str | None:

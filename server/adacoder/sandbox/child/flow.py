@@ -1,12 +1,12 @@
-"""Find out by names whether a statement of a docstring uses the target, the function or class under test.
+"""Find out by names whether a docstring's statement uses the target, the function or class under test.
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
 A statement can test the target without running it. In `>>> s = Stats([1])`, the target runs. Then `>>> s` shows the
 result.
 
-A statement that does not use the target may call another function by mistake. The values of its names show which one.
-This file runs no code of these values.
+If a statement does not use the target, it may call another function by mistake. The values of the statement's names
+show which function. This file runs no code of these values.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ class Flow:
         self._names = names
         self._count = 0
         self._carried: dict[str, tuple[int | None, bool]] = {}
-        """Names whose values may come from the target. Each has the id of its value, and True if this origin is
-        certain.
+        """Names whose values may come from the target. For each name: the id of its value, and True if the value
+        certainly comes from the target.
         """
         self._carrying: dict[str, bool] = {}
-        """The names in `_carried` whose values are still the same, each with True if their origin is certain."""
+        """Names in `_carried` whose values have not changed. True if the value certainly comes from the target."""
 
     def begins(self) -> None:
-        """Note that a statement starts."""
+        """Record the names before a statement runs."""
         self._count = len(self._names)
         self._carrying = {name: sure for name, (value, sure) in self._carried.items() if value == self._identity(name)}
 
     def ran(self, source: str, code: CodeType, *, entered: bool, shows: bool, binds: bool) -> bool | None:
-        """Return True if the statement that has ended ran the target or used its results. None if this is uncertain.
+        """Return True if the last statement ran the target or used the target's results, or None if this is uncertain.
 
         `entered` is True if the target's code was observed to run. `shows` is True if the statement had output. `binds`
         is True if the statement may assign names.
@@ -75,7 +75,7 @@ class Flow:
             return ran
         for name in _names_of(code) if entered else ():
             if name in self._names and not issubclass(type(self._names[name]), _UNCHANGEABLE):
-                is_effect = not shows and bound <= {"_"}  # By convention, the value of `_` is not needed.
+                is_effect = not shows and bound <= {"_"}  # By convention, the name `_` is for an ignored value.
                 self._carried[name] = self._identity(name), is_effect or self._carrying.get(name, False)
         for name in bound:
             if not issubclass(type(self._names.get(name)), _MODULE):
@@ -87,7 +87,7 @@ class Flow:
 
 
 def imports_others(source: str, module: str) -> bool:
-    """Return whether a statement only imports modules from other packages than that of `module`."""
+    """Return whether a statement only imports modules of other packages than the package of `module`."""
     if not source.startswith(("import ", "from ")):
         return False
     try:
@@ -99,7 +99,10 @@ def imports_others(source: str, module: str) -> bool:
 
 
 def _imported(statement: Any) -> list[str]:
-    """Return the modules that a statement imports. A relative import or another statement gives an empty name."""
+    """Return the modules that a statement imports.
+
+    For a relative import, or a statement that is not an import, return a single empty name.
+    """
     kind = type(statement).__name__
     if kind == "Import":
         return [alias.name for alias in statement.names]
@@ -155,8 +158,8 @@ def told(
 ) -> str:
     """Describe a name that looks like the target but means something else, as in "`b.f` is `a.c.f`".
 
-    The result is empty if there is no such name. Calls of a copy of the target that a decorator compiled cannot be
-    observed. For a name of such a copy, the result is "`f` is a …".
+    Return an empty text if the statement has no such name. If a decorator compiled a copy of the target, return "`f` is
+    a …", because calls of the copy cannot be observed.
 
     `own` is the target's code, which ends on line `last`. `names` are the docstring's globals.
     """
@@ -176,7 +179,7 @@ def told(
             unseen = _unseen(found, own, last)
             if unseen:
                 return f"`{'.'.join(dotted)}` is a {unseen}"
-        # A decorator's wrapper often has the name of the wrapped function. Ignore wrappers from other files.
+        # A wrapper often has the name of the wrapped function, so ignore wrappers from other files.
         is_near = code is not None and (code.co_filename.startswith("<doctest ") or code.co_filename in files)
         if full and code is not None and is_near and not any(code is each for each in own):
             return f"`{'.'.join(dotted)}` is the `{full}` of line {code.co_firstlineno}"
@@ -184,7 +187,7 @@ def told(
 
 
 def _unseen(value: Any, own: Sequence[CodeType], last: int) -> str:
-    """Describe a compiled copy of the target, whose calls cannot be observed. Empty for other values."""
+    """Describe a replacement of the target whose calls cannot be observed. Return an empty text for other values."""
     if not own:
         return ""
     file = own[0].co_filename

@@ -60,8 +60,8 @@ _BOMB = 8
 _MOST_THREADS = 1000
 """Maximum number of threads of a process. The server has a lower limit, and usually ends the process earlier."""
 _STOPPED_SECONDS = 1.0
-"""Seconds between stopping and killing a process with too many threads. Meanwhile the server can end the process and
-report the reason.
+"""Seconds between stopping and killing a process with too many threads. In this time, the server can end the process
+and report the reason.
 """
 
 
@@ -80,7 +80,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 HIDDEN_PROC = "/.proc"
 """Path of `/proc` inside bubblewrap, for this file only.
 
-Some libraries fail if `/proc` exists but is unreadable, so `/proc` itself is missing inside.
+Inside, `/proc` itself does not exist, because some libraries fail if `/proc` exists but cannot be read.
 """
 # linux/landlock.h; the numbers are the same on every machine.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -89,8 +89,8 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _MAKE_CHAR, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK = 1 << 6, 1 << 9, 1 << 10, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_NET_ALL = 0b11  # to bind and to connect over TCP
-_SCOPE_ALL = 0b11  # abstract sockets and signals
+_NET_ALL = 0b11  # the rights to bind and to connect over TCP
+_SCOPE_ALL = 0b11  # the scopes of abstract Unix sockets and of signals
 
 
 class suppress:  # noqa: N801
@@ -128,7 +128,7 @@ def most_processes(confinement: Sequence[str]) -> int:
     """Return the maximum number of processes in a process group.
 
     A template and its evaluations are one group. Each importer, a process that imports a module for several
-    evaluations, has a group with its descendants. There is no maximum without a filter.
+    evaluations, is in another group with its descendants. Without a seccomp filter, there is no maximum.
     """
     wishes = dict(argument.partition("=")[::2] for argument in confinement)
     group = int(wishes.get("group", "1"))
@@ -171,9 +171,9 @@ def supervise(lifeline: int, most: int, go_on: Callable[[], NoReturn]) -> NoRetu
             kill(os.kill, pid)
             with suppress(OSError):  # Ignore a process that has ended.
                 if (group := os.getpgid(pid)) != os.getpgrp():
-                    kill(os.killpg, group)  # Kill the whole group at once, because it may fork quickly.
+                    kill(os.killpg, group)  # Kill the whole group at once, because its processes may fork quickly.
     with suppress(ChildProcessError):
-        os.wait()  # Some systems do not list children, so wait for any.
+        os.wait()  # Some systems cannot list a process's children, so wait for any child.
     os._exit(0)
 
 
@@ -202,11 +202,11 @@ def wait_for_end(child: int, lifeline: int, most: int) -> None:
 
 
 def end_excess(most: int, warned: set[int], stopped: dict[int, float]) -> None:
-    """End descendants with too many processes or threads.
+    """End descendants if there are too many processes or threads.
 
-    In a process group with more than `most` processes, kill the smallest process tree that is too large. Kill the whole
-    group if it has no such tree, or if a tree was killed before. Stop a process with too many threads, and kill it
-    later.
+    In a process group with more than `most` processes, kill the smallest process tree that alone has more than `most`.
+    If there is no such tree, or if a tree in the group was killed before, kill the whole group. Stop a process with too
+    many threads, and kill it later.
 
     `warned` are the groups in which a tree was killed. `stopped` has the time when each process was stopped.
     """
@@ -265,7 +265,7 @@ def group_and_threads(pid: int) -> tuple[int, int]:
 def children(parent: int) -> list[int]:
     """Return the children of a process, including adopted orphans. Empty if unknown."""
     found: list[int] = []
-    with suppress(OSError):  # If the process has ended, or this is not Linux, there is no such folder.
+    with suppress(OSError):  # The folder is missing on other systems than Linux, and if the process has ended.
         for thread in os.listdir(f"/proc/{parent}/task"):
             with open(f"/proc/{parent}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
@@ -293,7 +293,7 @@ def confine(confinement: Sequence[str]) -> None:
         os.chmod(slot, 0o700)
     os.chdir(scratch)
     for descriptor in wishes.get("statm", ()):
-        for proc in (HIDDEN_PROC, "/proc"):  # On some systems, both folders are missing.
+        for proc in (HIDDEN_PROC, "/proc"):  # Some systems have neither folder.
             with suppress(OSError):
                 keep_open(os.open(f"{proc}/self/statm", os.O_RDONLY), int(descriptor))
                 break
@@ -328,12 +328,15 @@ def drop_capabilities() -> None:
 def hold(
     abi: int, rulesets: int, wishes: Mapping[str, Sequence[str]], scratch: str, slots: Sequence[str], group: int
 ) -> None:
-    """Restrict this process by Landlock. Leave stricter rulesets open, for each slot and each group of slots."""
+    """Restrict this process by Landlock.
+
+    Also open a stricter ruleset for each slot and for each group of slots, and leave these rulesets open.
+    """
     everything = all_rights(abi)
     rules = [
         *((path, _EXECUTE | _READ_FILE | _READ_DIR) for path in wishes.get("read", ())),
         *((path, _READ_DIR) for path in wishes.get("list", ())),
-        # Do not allow writing to /dev/zero. A writable mapping of it would be memory that no limit counts.
+        # Do not allow writing to /dev/zero, because no limit counts the memory of a writable mapping of /dev/zero.
         *((path, _READ_FILE | (0 if path == "/dev/zero" else _WRITE_FILE)) for path in wishes.get("device", ())),
     ]
     writing = everything & ~(_MAKE_CHAR | _MAKE_BLOCK | _MAKE_SOCK | _MAKE_FIFO | _IOCTL_DEV)
@@ -341,7 +344,7 @@ def hold(
     narrow = dict(enumerate([*([slot] for slot in slots), *groups], start=rulesets))
     for number in narrow:
         keep_open(ruleset(abi, everything), number)
-    # Let the template write only to the evaluations' folders, because only the files there are counted.
+    # Let the template write only to the evaluations' folders, because files in other folders are not counted.
     own = ruleset(abi, everything)
     for path, allowed in rules:
         allow([*narrow, own], path, allowed)
@@ -354,7 +357,7 @@ def hold(
 
 
 def all_rights(abi: int) -> int:
-    """Return all rights to files that this version of Landlock can deny."""
+    """Return all rights to files that this version of Landlock controls."""
     rights = _REFER - 1
     for right, since in ((_REFER, 2), (_TRUNCATE, 3), (_IOCTL_DEV, 5)):
         if abi >= since:
@@ -392,9 +395,10 @@ def load_filter(program: bytes) -> None:
 
 
 def wait_for_word() -> None:
-    """Wait for the first message to the interpreter, on descriptor 0. Until then, no code of the user runs.
+    """Wait until the server sends the interpreter's first message, on descriptor 0.
 
-    So the server can start this process while it still tests the isolation.
+    No code of the user runs before this message. So the server can start this process while it still tests the
+    isolation.
     """
     watch = select.poll()
     watch.register(0, select.POLLIN)
@@ -407,7 +411,7 @@ def wait_for_word() -> None:
 
 
 def keep_open(descriptor: int, number: int) -> None:
-    """Move `descriptor` to `number`, where the interpreter inherits it."""
+    """Give `descriptor` the number `number`, so that the interpreter inherits it."""
     os.dup2(descriptor, number)
     if descriptor != number:
         os.close(descriptor)

@@ -2,12 +2,12 @@
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-The target is recognised by its code objects, and never by a name or file. Since Python 3.12, the interpreter reports
-events of these objects (`sys.monitoring`). In older versions, a profiler or tracer watches until the target begins.
-Observation changes neither recursion depth nor tracebacks.
+The target is recognised by its code objects, never by a name or file. Since Python 3.12, the interpreter reports events
+of code objects (`sys.monitoring`). In older versions, a profiler or tracer watches until the target begins. Observation
+changes neither recursion depth nor tracebacks.
 
-Hostile code cannot fake an observation. It cannot reach the results through a callback. If it calls a callback itself,
-nothing happens, because the callback checks its caller.
+Hostile code cannot fake an observation. A callback gives no access to the results, and ignores calls by other code than
+the target.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NAME = "adacoder"
 _TOOLS = (5, 4, 3, 2, 1, 0)
 """Tool numbers of `sys.monitoring`, starting with those that other tools rarely use."""
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
-"""Flags of generators and coroutines."""
+"""Flags that mark the code of generators and coroutines."""
 
 
 def by_name(module: CodeType) -> dict[str, list[CodeType]]:
-    """Return the code objects in a module by name, outer ones before nested ones."""
+    """Return the code objects in a module by name. Outer code objects come before nested code objects."""
     found: dict[str, list[CodeType]] = {}
     pending = [module]
     for code in pending:
@@ -44,9 +44,9 @@ def by_name(module: CodeType) -> dict[str, list[CodeType]]:
 
 
 def code_of(codes: Mapping[str, Sequence[CodeType]], qualname: str, first: int, last: int) -> tuple[CodeType, ...]:
-    """Return the code objects of the function or class in lines `first` to `last`, including nested ones.
+    """Return the code objects of the function or class in lines `first` to `last`, including nested code objects.
 
-    `codes` is the result of `by_name`. Code in decorators, defaults and annotations does not count.
+    `codes` is the result of `by_name`. Code in decorators, defaults and annotations is left out.
     """
     named = codes.get(qualname.rpartition(".")[2], ())
     # Compare code objects by id, because different code objects with the same text are equal.
@@ -92,7 +92,7 @@ class Observer:
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Stop observing. Only now are the results complete."""
+        """Stop observing. The results are complete only after this call."""
 
     def _holds(self, code: object) -> bool:
         return id(code) in self._ids
@@ -117,7 +117,7 @@ class Monitored(Observer):
             return
         for event, callback in self._callbacks.items():
             _register(self._tool, event, callback)
-        for code in self.codes:  # Set the events again, because callbacks disable them.
+        for code in self.codes:  # Set the events again, because callbacks disable events.
             _set_events(self._tool, code, 0)
             _set_events(self._tool, code, self._events(code))
 
@@ -132,7 +132,7 @@ class Monitored(Observer):
         )
 
     def _events(self, code: CodeType) -> int:
-        # Request LINE, the only event after an exception is thrown into a suspended generator.
+        # Request LINE events, because no other event follows an exception thrown into a suspended generator.
         by_line = _EVENTS.LINE if self._by_line or code.co_flags & _SUSPENDS else 0
         return int(_EVENTS.PY_START | _EVENTS.PY_RESUME | by_line | (sum(_BRANCHES) if self._by_line else 0))
 
@@ -152,15 +152,15 @@ class Monitored(Observer):
             lines = self._line_of[id(code)]
             if offset in lines and destination in lines:
                 self.branches.add((lines[offset], lines[destination]))
-        # Keep an event that both branches share, because the second branch is reported later.
+        # If both branches share an event, do not disable it, because the other branch may still run.
         return None if len(_BRANCHES) == 1 else _DISABLE
 
 
 class Profiled(Observer):
     """Observes with a profiler, or with a tracer if `by_line` is True, in Python 3.11 and earlier.
 
-    The profiler stops when the target begins, so the target runs as usual. If much other code runs before, the faster
-    profiler of `cProfile` takes over.
+    The profiler stops when the target begins, so the target runs as usual. If much other code runs before the target,
+    the profiler of `cProfile` takes over, because it is faster.
     """
 
     def __init__(self, codes: Sequence[CodeType], *, by_line: bool) -> None:
@@ -168,7 +168,8 @@ class Profiled(Observer):
         self._starts = {id(code): _start(code) for code in codes if code.co_flags & _SUSPENDS}
         """For each generator and coroutine, the offset at which it waits before its first step.
 
-        Closing a generator before its first step looks to a profiler like a start. The offset shows the difference.
+        A profiler reports the same event when a generator starts and when it is closed before its first step. Only the
+        offsets differ.
         """
         is_told_apart = not by_line and not self._starts and _Profiler is not None
         self._profiler: Any = _Profiler(subcalls=False, builtins=False) if is_told_apart else None
@@ -216,7 +217,7 @@ class Profiled(Observer):
     def _begin_thread(self, function: Any, arguments: Any, named: Any = None) -> int:
         """Start a thread as `_thread.start_new_thread` does, and observe the thread.
 
-        The module `threading` does not call this function. `_watch_threads` observes its threads.
+        Threads of the module `threading` are observed by `_watch_threads` instead.
         """
 
         def observed() -> None:
@@ -228,7 +229,7 @@ class Profiled(Observer):
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         """Handle an event of the profiler. When the target begins, stop observing this thread.
 
-        Go on observing other threads, because they may still run during the next example.
+        Other threads are still observed, because they may run during the next example.
         """
         code = frame.f_code
         if id(code) in self._ids:  # Do not call `_holds` here, because there may be millions of events.
@@ -251,9 +252,9 @@ class Profiled(Observer):
 
 
 def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]]]:
-    """Return all lines of some code, and all branches that the interpreter can report.
+    """Return all lines of `codes`, and all branches that the interpreter can report.
 
-    The `def` line does not count, unless it is the only line.
+    A `def` line is left out, unless the function has no other line.
     """
     import dis
 
@@ -271,7 +272,9 @@ def everything(codes: Sequence[CodeType]) -> tuple[set[int], set[tuple[int, int]
 
 
 def _lines(code: CodeType) -> Iterator[tuple[int, int]]:
-    """Yield the offset and the line of each instruction. Instructions that end a loop get the line after the loop."""
+    """Yield the offset and the line of each instruction. Instructions that end a loop count for the line after the
+    loop.
+    """
     import dis
 
     starts = dict(dis.findlinestarts(code))
@@ -298,7 +301,7 @@ if _monitoring is not None:
     _register = _monitoring.register_callback
 
     def _claimed() -> int | None:
-        """Claim a tool number and return it. None if all are taken."""
+        """Claim a tool number of `sys.monitoring` and return it. Return None if no number is free."""
         for tool in _TOOLS:
             owner = _get_tool(tool)
             if owner is None:
@@ -308,7 +311,7 @@ if _monitoring is not None:
         return None
 else:
     import _thread
-    import dis  # Import it in the template, so that its evaluations need not do it.
+    import dis  # Import `dis` in the template, so that evaluations need not.
     import threading
 
     _settrace, _gettrace = sys.settrace, sys.gettrace
@@ -322,7 +325,8 @@ else:
     except ImportError:
         _Profiler = None
     else:
-        _Profiler = type("Profiler", (Profiler,), {})  # A subclass, to recognise this profiler among the user's own.
+        # This subclass distinguishes AdaCoder's profiler from profilers of the user.
+        _Profiler = type("Profiler", (Profiler,), {})
 
     def _getprofile_of_others() -> Any:
         """Work like `sys.getprofile`, but hide this observer."""

@@ -1,4 +1,4 @@
-"""Import unchanged modules, so that their examples can run.
+"""Import unchanged modules, whose docstrings then run without another import.
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
@@ -12,14 +12,14 @@ This file runs confined in the user's interpreter, so it uses only the standard 
 
 Each CHANGE names a part of the process's state that the import changed.
 
-A process can run several docstrings of a module, each after a `load` with an empty TEXT. It is replaced if a docstring
-changed something that the next docstring could see (see `state.py`). Other commands are as in `worker.py`, but the
-answer to `end` has more fields:
+A process can run several docstrings of a module. Before each docstring, the server sends `load` with an empty TEXT. If
+a docstring changed something that the next docstring could see (see `state.py`), the process is replaced. Other
+commands are as in `worker.py`, but the answer to `end` has more fields:
 
     end NONCE
       → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed, and is empty if
-                                               this is unknown; LEANS is `yes` if they may need a module that an
-                                               earlier docstring imported
+                                               the change is unknown; LEANS is `yes` if the examples may need a
+                                               module that an earlier docstring imported
 """
 
 from __future__ import annotations
@@ -40,29 +40,28 @@ if TYPE_CHECKING:
 
     from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
-    worker = globals()["worker"]  # `template.py` sets this name when it loads this file.
+    worker = globals()["worker"]  # `template.py` has set this name before loading this file.
     compiling, finders, observing, state = worker.compiling, worker.finders, worker.observing, worker.state
 
 _MODULE = type(sys)
 _SIGNALS = range(1, 65)
 _CACHES = ".cache", ".config"
-"""Folders of caches in the home folder. They can be removed, because libraries expect that caches may vanish."""
+"""Folders of caches in the home folder. Removing them is harmless, because libraries can create them again."""
 _MOST_CHANGES = 20
-"""Maximum number of changes in a report."""
+"""Maximum number of changes in an answer."""
 
 
 class Standing:
     """The unchanged modules that this process, or a process it was forked from, has imported."""
 
     def __init__(self, is_installed: Callable[[str], bool], look: Callable[[], dict[str, object]]) -> None:
-        """`is_installed` returns True for an installed file, and False for a file of the project.
-
-        `look` returns the present result of `surroundings`.
+        """`is_installed` returns True for the path of an installed file. `look` returns the present result of
+        `surroundings`.
         """
         self.recursion_limit = sys.getrecursionlimit()
         self.look = look
         self.state = state.State(is_installed)
-        """The state of the modules before examples run."""
+        """State of the modules before the examples run."""
         self.names: set[str] = set()
         """Names in the code of the last prepared module."""
         self.before: dict[str, object] | None = None
@@ -70,7 +69,7 @@ class Standing:
         self.names_of_fixtures: dict[str, object] | None = None
         """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
-        """True if a fixture adds values that can change, so that each docstring needs new ones."""
+        """True if a fixture adds values that can change. Each docstring then needs new values."""
         self._unsaved = finders.Unsaved({})
         self._texts: dict[str, str] = {}
         """Source texts of the imported modules, by path."""
@@ -100,13 +99,13 @@ class Standing:
         return "imported"
 
     def prepare(self, name: str, path: str) -> None:
-        """Prepare a module's data for its docstrings. Call this before forking their processes."""
+        """Prepare a module's data for its docstrings. Call this method before forking the docstrings' processes."""
         if self.ready[0] == name:
             return
         try:
             self.ready = name, dict(vars(sys.modules[name])), observing.by_name(finders.compiled[path][1])
             self.names = {each for codes in self.ready[2].values() for code in codes for each in code.co_names}
-        # Ignore a module that has replaced itself in `sys.modules`. A separate evaluation reports the reason.
+        # The module may have replaced itself in `sys.modules`. A separate evaluation then reports the reason.
         except BaseException:
             self.ready = "", {}, {}
         gc.freeze()
@@ -132,9 +131,9 @@ class Standing:
 
 
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
-    """Return the parts of the process's state that an import may change, by name. `sys.modules` is not included.
+    """Return the parts of this process's state that an import may change, by name.
 
-    `found` is the result of `Parent._surroundings` in `template.py`.
+    `sys.modules` is left out. `found` is the result of `Parent._surroundings` in `template.py`.
     """
     threads, descriptors, environment, path, _, here = found
     return {
@@ -176,12 +175,12 @@ class StandingModule(worker.ModuleUnderTest):
         """Names of modules that earlier docstrings imported."""
 
     def load(self) -> list[str]:
-        """Use the module that is already imported. Return the answer to `load` without the nonce."""
+        """Use the imported module for the next docstring. Return the answer to `load` without the nonce."""
         standing = self._standing
         if standing.before is None:
             standing.begin()
         else:
-            self.answers_later = True  # Delay answers, because a docstring runs again if its process dies.
+            self.answers_later = True  # Answers may be sent late, because a docstring runs again if its process dies.
         standing.state.restore()
         self._imported_before = [*standing.state.imported]
         self._recursion_limit = standing.recursion_limit
@@ -192,7 +191,7 @@ class StandingModule(worker.ModuleUnderTest):
         return self.begin(dict(namespace), [])
 
     def names_of_fixtures(self) -> dict[str, object]:
-        """Return the names that pytest's fixtures add. The fixtures run only once in this process."""
+        """Return the names that pytest's fixtures add. In this process, the fixtures run only once."""
         standing = self._standing
         if standing.names_of_fixtures is None:
             standing.names_of_fixtures = super().names_of_fixtures()
@@ -203,7 +202,7 @@ class StandingModule(worker.ModuleUnderTest):
         return standing.names_of_fixtures
 
     def run(self, source: str, form: str, *, tell: Callable[..., None] | None = None) -> list[str]:
-        """Run an example like `ModuleUnderTest`. Afterwards, watch the modules that it imported."""
+        """Run an example as `ModuleUnderTest` does. Afterwards, watch the modules that the example imported."""
         self._sources.append(source)
         settings = self._standing.state.settings()
         answer = super().run(source, form, tell=tell)
@@ -221,18 +220,21 @@ class StandingModule(worker.ModuleUnderTest):
             now = self._standing.look()
             changed += [what for what in before if before[what] != now[what]]
             changed += dict.fromkeys(self._standing.state.changes(modules))
-            # The module's code may use these submodules without importing them.
+            # Code of the module may use a submodule that only an example imported.
             imported = self._standing.state.bound.keys() & self._standing.names
             changed += [f"the import of {name}" for name in imported - set(self._imported_before)]
         except Exception:  # The process's folder may be gone, for example.
             changed.append("the process")
         if self._standing.has_fresh_values:
-            changed.append("")  # Report a change, so that fixtures run again in a new process.
+            # Report an unknown change, so that a new process with new fixtures runs the next docstring.
+            changed.append("")
         leans = any(map(self._uses, self._imported_before))
         return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
 
     def _uses(self, name: str) -> bool:
-        """Return whether the examples use a submodule by an expression such as `a.b`, but do not import it."""
+        """Return whether the examples use the submodule `name` in an expression such as `a.b` without importing the
+        submodule.
+        """
         lines = "".join(self._sources).splitlines()
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         used = re.compile(rf"\.{re.escape(name)}\b")

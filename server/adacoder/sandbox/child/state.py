@@ -57,7 +57,7 @@ _ATOMS = frozenset(
 )
 """Types of objects that cannot change."""
 _WITH_CACHES = frozenset({"logging", "typing", "functools", "re"})
-"""Modules of the standard library whose objects compute some attributes when they are first used."""
+"""Modules of the standard library whose objects set some attributes when they are first used."""
 _OWN = {
     "sys": frozenset({"stdout", "displayhook", "argv", "getprofile", "gettrace"}),
     "builtins": frozenset({"_"}),
@@ -85,7 +85,7 @@ def _loggers(module: Any) -> object:
 
 
 def _context(module: Any) -> object:
-    # Ignore decimal's variable, which is set when it is first used. Decimal's context is compared elsewhere.
+    # Ignore `decimal_context`, which is set when it is first used. The context of `decimal` is compared elsewhere.
     return {var: id(value) for var, value in module.copy_context().items() if var.name != "decimal_context"}
 
 
@@ -110,7 +110,7 @@ _GENERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], object]]
     "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
     "numpy.random": (lambda module: module.get_state(), lambda module, state: module.set_state(state)),
 }
-"""Modules with random numbers: functions that get and that restore the generator's state."""
+"""For each module with random numbers: functions that return and that restore the generator's state."""
 
 
 class State:
@@ -132,18 +132,19 @@ class State:
         self.cells: list[Any] = []
         """Closure cells, the variables of enclosing functions."""
         self.values: list[tuple[str, object]] = []
-        """For each cell: a name for messages, and its earlier value."""
+        """For each closure cell: its name in messages, and its earlier value."""
         self.slots: list[tuple[str, object, Mapping[str, Any], dict[str, object]]] = []
-        """For each object with slots: a name for messages, the object, its slots, and their earlier values."""
+        """For each object with slots: its name in messages, the object, its slots, and their earlier values."""
         self.views: list[tuple[str, Callable[[], object], object]] = []
-        """For each other value: a name for messages, a function that returns the value, and the earlier value."""
+        """For each other value: its name in messages, a function that returns the present value, and the earlier value.
+        """
         self.restoring: list[Callable[[], object]] = []
         """Functions that restore state between docstrings."""
         self._settings: dict[str, object] = {}
         self.imported: dict[str, None] = {}
-        """Names of submodules that examples imported, without the packages' names."""
+        """Names of submodules that examples imported. For the submodule `a.b`, the name is `b`."""
         self.bound: dict[str, None] = {}
-        """Names in `imported` whose packages had been imported before."""
+        """Names in `imported` whose packages were imported earlier."""
 
     def begin(self) -> None:
         """Store the settings of this process before its first docstring."""
@@ -158,8 +159,8 @@ class State:
     def learn(self, settings: Mapping[str, object]) -> None:
         """Store the state of all modules that were imported since the last call.
 
-        `settings` are the settings before the import. If an import changes a setting, this does not count as a change
-        by the examples.
+        `settings` are the settings before the import. A setting that the import changed does not count as changed by
+        the examples.
         """
         if len(sys.modules) == len(self._modules):
             return
@@ -180,12 +181,15 @@ class State:
 
     def renew(self) -> None:
         """Store the present state, so that earlier changes do not count."""
-        for _ in self.changes(()):  # As a side effect, `changes` stores the present values.
+        for _ in self.changes(()):  # `changes` also stores the present values.
             pass
         self.learn(self.settings())
 
     def watch(self, owner: str, container: Any, names: Mapping[str, object] | None = None) -> None:
-        """Watch a container's items. If they are the values of a namespace, `names` is the namespace."""
+        """Watch the items of a container.
+
+        `names` is given if the items are the values of a namespace, such as the globals of a module.
+        """
         if not self.groups or len(self.groups[-1].watched) == _GROUP:
             self.groups.append(_Group())
         self.groups[-1].add(_WatchedNames(owner, names, dict(names)) if names is not None else owner, container)
@@ -197,10 +201,10 @@ class State:
             restore()
 
     def changes(self, used: Sequence[object]) -> Iterator[str]:
-        """Yield changes by name, such as `pkg.module.NAME`. An empty text means an unknown change.
+        """Yield the names of changed values, such as `pkg.module.NAME`. An empty name means an unknown change.
 
-        `used` are the modules that the docstring's names refer to. Other modules are compared only if they belong to
-        the project, because there may be a thousand modules.
+        `used` are the modules that the docstring uses. Other modules are compared only if they belong to the project,
+        because a process may have a thousand modules.
         """
         if self.is_cut:
             yield ""
@@ -236,7 +240,8 @@ class State:
             if old is _ABSENT and type(new) is _MODULE and sys.modules.get(f"{owner}.{name}") is new:
                 continue  # Importing a submodule sets its name in the package.
             if is_module and owner not in self.own:
-                # Other modules may cache values in their globals, so report only replaced functions and classes.
+                # Modules of other packages may cache values in their globals, so report only replaced functions and
+                # classes.
                 is_lazy = _is_within(new, owner) if old is _ABSENT else old is None or name.startswith("_")
                 if not is_lazy or issubclass(type(old), _CALLABLE):
                     yield f"{owner}.{name}"
@@ -246,18 +251,18 @@ class State:
 
 
 class _WatchedNames:
-    """The globals of a module, or the attributes of a class or object."""
+    """The watched names of a module, class or object, with their present and earlier values."""
 
     def __init__(self, owner: str, now: Mapping[str, object], before: dict[str, object]) -> None:
         self.owner, self.now, self.before = owner, now, before
 
 
 class _Group:
-    """Several containers that are compared at once, because this is faster."""
+    """Several containers, which are compared at once because this is faster."""
 
     def __init__(self) -> None:
         self.watched: list[_WatchedNames | str] = []
-        """For each container: its namespace, or a name for messages."""
+        """For each container: its watched namespace, or its name in messages."""
         self._containers: list[Any] = []
         self._sizes: list[int] = []
         self._items: list[object] = []
@@ -269,7 +274,7 @@ class _Group:
         self._items += container
 
     def changed(self) -> list[_WatchedNames | str]:
-        """Return the entries of `watched` whose containers have changed, and store the present items."""
+        """Return the entries of `watched` whose containers have changed. Store the present items for the next call."""
         sizes = [*map(len, self._containers)]
         if sizes == self._sizes and all(map(is_, chain.from_iterable(self._containers), self._items)):
             return []
@@ -283,20 +288,21 @@ class _Group:
 
 
 def _is_internal(name: str, old: object, new: object, owner: str, *, is_object: bool) -> bool:
-    """Return whether the changed code has only cached or counted something of its own.
+    """Return whether a change only shows that code cached or counted something for itself.
 
-    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With it, 4 do.
+    Without this rule, 443 of the 452 docstrings of `networkx/algorithms` change something. With this rule, 4 docstrings
+    do.
     """
     if is_object:
         return name.startswith("_")
     if old is not _ABSENT or not callable(new) or issubclass(type(new), type):
         return False
     is_of_example = type(new) is _FUNCTION and new.__code__.co_filename.startswith("<doctest ")
-    return _is_within(new, owner) and not is_of_example  # For example, a function was compiled at its first call.
+    return _is_within(new, owner) and not is_of_example  # For example, a function is compiled at its first call.
 
 
 def _is_within(value: Any, module: str) -> bool:
-    """Return whether a function or class was defined in the same package as a module."""
+    """Return whether a function or class was defined in the same top-level package as a module."""
     home = getattr(value, "__module__", None)
     return type(home) is str and home.partition(".")[0] == module.partition(".")[0]
 
@@ -312,7 +318,7 @@ class _Walk:
         """Values that have a name in a module or class. The attributes of other functions are not watched."""
         self._globals: set[int] = set()
         self._installed: dict[str, bool] = {}
-        """True for each folder of modules that contains installed files."""
+        """By folder of modules: True for installed modules, and False for modules of the project."""
 
     def begin(self, modules: Mapping[str, object]) -> None:
         """Watch everything that `modules` refer to."""
@@ -391,7 +397,7 @@ class _Walk:
             self._watch(name, value)
         elif issubclass(kind, (list, set, deque)):
             base = next(each for each in (list, set, deque) if issubclass(kind, each))
-            before = [*base.__iter__(value)]  # Call the base class, because a subclass may override methods.
+            before = [*base.__iter__(value)]  # Call the method of the base class, because a subclass may override it.
             state.views.append((name, lambda: same([*base.__iter__(value)], before), True))
         is_internal = name.rpartition(".")[2].startswith("_")
         if is_internal or issubclass(kind, type):
@@ -463,7 +469,7 @@ def _slots(value: object, members: Mapping[str, Any]) -> dict[str, object]:
     for name, member in members.items():
         try:
             found[name] = member.__get__(value)
-        except AttributeError:  # The slot is empty.
+        except AttributeError:  # The object has no value in this slot.
             found[name] = None
     return found
 
@@ -483,4 +489,4 @@ def _settings(modules: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 def collect() -> None:
     """Collect garbage, so that objects and open files do not outlive their docstring."""
     gc.collect()
-    gc.freeze()  # Do not look at these objects again in the next collection.
+    gc.freeze()  # Make the next collection ignore the remaining objects, which saves time.

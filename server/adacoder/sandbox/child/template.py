@@ -88,13 +88,13 @@ _chmod, _utime = os.chmod, os.utime
 MOST_DESCRIPTORS = 256
 """Maximum number of open descriptors in the template."""
 OPEN_FILES = 64
-"""Maximum number of open files of an evaluation. One `poll` can watch this many descriptors."""
+"""Maximum number of open files of an evaluation. A call of `poll` can watch no more descriptors than this."""
 FILES_CHECKED_SECONDS = 0.1
 """Seconds between two counts of the files of running evaluations."""
 
 
 class Parent:
-    """The process that evaluations are forked from."""
+    """A process from which evaluations are forked, such as the template."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         statm, slots, groups, group, self._scratch, most_files, most_bytes, program, importing, own_pid, *fields = (
@@ -108,7 +108,7 @@ class Parent:
         folders = [folder for folder in dict.fromkeys([root, *inside, workspace]) if isdir(folder)]
         if program:
             os.chmod, os.utime = through_descriptor(os.chmod), through_descriptor(os.utime)
-            replace_shared_memory(folders)  # Import `mmap` before `sys.path` contains the project.
+            replace_shared_memory(folders)  # Import `mmap` before `sys.path` contains the project's folder.
             replace_semaphores()
         sys.path[:] = folders + [folder for folder in sys.path if folder not in folders]
         self.installed = finders.InstalledFiles(installed, folders)
@@ -121,7 +121,7 @@ class Parent:
         self._slots, self._groups, self._group = int(slots), int(groups), int(group)
         self._folder = ""
         self._standing: standing.Standing | None = None
-        """The unchanged modules in an importer and in processes forked from it. None in other processes."""
+        """The modules imported by an importer, also in processes forked from the importer. None in other processes."""
         self._children: dict[str, int] = {}
         self._overfull: set[str] = set()
         self._counted = monotonic()
@@ -131,8 +131,9 @@ class Parent:
         self._channel = _socket.socket(fileno=worker.CHANNEL)
 
     def serve(self) -> list[str]:
-        """Carry out the server's commands. In the forked process of an evaluation, return the evaluation's first
-        command.
+        """Carry out the server's commands.
+
+        In the process of a new evaluation, return the first command for the evaluation.
         """
         worker.send("ready")
         while True:
@@ -171,33 +172,37 @@ class Parent:
         counting = self._most_files and self._children
         while not watch.poll(FILES_CHECKED_SECONDS * 1000 if counting else None):
             self._end_overfull()
-        # Check here as well, because frequent commands leave no time to wait.
+        # Count the files here as well, because the loop does not run if commands arrive often.
         if counting and monotonic() > self._counted + FILES_CHECKED_SECONDS:
             self._end_overfull()
 
     def _end_overfull(self) -> None:
-        """End evaluations that wrote too much. Each evaluation's folder is a file system that counts its files."""
+        """End evaluations that wrote too much.
+
+        Each evaluation's folder is a file system, so the kernel counts the files in the folder.
+        """
         self._counted = monotonic()
         for slot in self._children:
             for number, place in enumerate(self._places(slot)):
                 state = os.statvfs(place)
                 bytes_ = (state.f_blocks - state.f_bfree) * state.f_frsize
-                # An importer counts the files of its desks itself. If it is hostile and does not, it is killed here at
-                # twice the limit. The first folder is the importer's own.
+                # An importer counts the files of its desks. If a hostile importer does not, it is killed here at twice
+                # the limit. The importer's own folder comes first.
                 share = 2 if number else 1
                 if state.f_files - state.f_ffree > self._most_files * share or bytes_ > self._most_bytes * share:
                     self._overfull.add(slot)
                     self._kill(slot)
 
     def _places(self, slot: str) -> list[str]:
-        """Return the folders to which the process in a slot, and its descendants, may write."""
+        """Return the folders that the process in a slot and its descendants may write to."""
         return [join(self._scratch, str(int(slot) + number)) for number in range(self._group)]
 
     def _warm(self, statement: str) -> bool:
         """Run an import. Return True if evaluations can share its effects.
 
-        Errors are ignored, because each evaluation gets and reports the same error. But if a package fails after some
-        of its modules were imported, a later import of it would behave differently, so its effects cannot be shared.
+        Errors are ignored, because each evaluation gets and reports the same error. If a package fails after some of
+        its modules were imported, the effects cannot be shared, because a second import of the package would behave
+        differently.
         """
         before, known = self._surroundings(), {*sys.modules}
         sys.meta_path.insert(0, self._barrier)
@@ -211,8 +216,9 @@ class Parent:
         return is_whole and not self._barrier.hit and self._surroundings() == before
 
     def _surroundings(self) -> tuple[object, ...]:
-        """Return the process's state that an import may change, except `sys.modules`. Evaluations cannot share such
-        changes.
+        """Return the process's state that an import may change, except `sys.modules`.
+
+        Evaluations cannot share changes of this state.
         """
         found = [descriptor for some in self._descriptors for descriptor in some.poll(0)]
         closed = [number for number, events in found if events & select.POLLNVAL]
@@ -222,17 +228,17 @@ class Parent:
     def _settle(self) -> list[str]:
         """Prepare for forking. Return the answer to `settle`."""
         gc.collect()
-        gc.freeze()  # Keep the collector from writing to these objects, which would make evaluations copy them.
-        gc.disable()  # It is enabled again before code of the user runs.
+        gc.freeze()  # The collector does not write to frozen objects, so evaluations can share their memory.
+        gc.disable()  # Evaluations enable the collector again before they run code of the user.
         self._lock.allow_for_memory()
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # Each process has its own folder.
         return list(filter(None, map(finders.file_of, list(sys.modules.values()))))
 
     def _fork(self, slot: str, kind: str, *module: str, ancillary: Sequence[tuple[int, int, bytes]]) -> bool:
-        """Fork a process. Return True in the child process, which is then locked down, and False in this process.
+        """Fork a process. Return True in the child process, which is then locked down, and False in the parent process.
 
-        For a docstring, `module` is the name and path of its module.
+        `module` is the name and path of a docstring's module.
         """
         (channel,) = [int.from_bytes(data[:4], sys.byteorder) for _, _, data in ancillary]
         if slot in self._children:
@@ -245,7 +251,7 @@ class Parent:
             os.close(channel)
             return False
         os.dup2(channel, worker.CHANNEL)
-        # Open new files, because a child process would share the flags of inherited ones.
+        # Open new files, because an inherited file would share its flags with the parent process.
         for number in range(worker.CHANNEL):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
         self._children.clear()
@@ -253,7 +259,7 @@ class Parent:
             os.closerange(worker.CHANNEL + 1, MOST_DESCRIPTORS)
             self._lock.close(kind)
             return True
-        # The folder's random name is known only to this process, so no other process can reach the folder.
+        # Only this process knows the folder's random name, so no other process can reach the folder.
         self._folder = join(self._scratch, slot, os.urandom(16).hex())
         os.mkdir(self._folder, 0o700)
         os.chdir(self._folder)
@@ -261,7 +267,7 @@ class Parent:
         first = last = ruleset = self._slots + int(slot)
         if kind == "importer":
             if sys.platform == "linux":
-                os.setpgid(0, 0)  # The filter later keeps descendants in this group.
+                os.setpgid(0, 0)  # Later, the seccomp filter keeps all descendants in this group.
             last, ruleset = first + self._group - 1, self._groups + int(slot) // self._group
             self._standing, self._group = standing.Standing(self.installed.holds, self._look), 1
         else:
@@ -305,7 +311,7 @@ class Parent:
         return str(code), "clean" if clean else "", "overfull" if overfull else ""
 
     def _renew(self, place: str) -> bool:
-        """Empty the folder of a slot, and reset its attributes. Return True if it is now empty."""
+        """Empty the folder of a slot, and reset its mode and times. Return True if the folder is now empty."""
         clean = worker.empty(place)
         try:
             _chmod(place, 0o700)
@@ -316,7 +322,7 @@ class Parent:
 
 
 class Lock:
-    """Locks down forked processes. The template prepares the steps that take long."""
+    """Locks down forked processes. The template prepares the slow steps."""
 
     def __init__(self, statm: int, program: bytes, importing: bytes, own_pid: int) -> None:
         self._statm = statm
@@ -341,16 +347,16 @@ class Lock:
     def hide_memory(self) -> None:
         """Keep other processes in the sandbox's namespace from reading this process's memory.
 
-        Call this only if there is a namespace. Without one, Landlock protects the memory, and after this call the
-        server could no longer read the process's mappings.
+        Call this method only if there is a namespace. Without a namespace, Landlock protects the memory, and the server
+        must still be able to read the process's mappings.
         """
         self._do(self._prctl(4, 0, None, 0, 0))  # PR_SET_DUMPABLE
 
     def allow_for_memory(self) -> None:
-        """Set the memory limits of evaluations, depending on the template's memory.
+        """Set the memory limits of evaluations by the size of the template.
 
-        The limit is 1 GiB, or 0.5 GiB more than the template has if that is larger. For address space, it is 2 GiB, or
-        1 GiB more than the template has.
+        The limit of data is 1 GiB, or 0.5 GiB more than the template's data, whichever is larger. The limit of address
+        space is 2 GiB, or 1 GiB more than the template's address space.
         """
         try:
             size, _, _, _, _, data, _ = map(int, os.pread(self._statm, 256, 0).split())
@@ -364,7 +370,7 @@ class Lock:
         ]
 
     def close(self, kind: str, ruleset: int = -1) -> None:
-        """Lock this process down for good. If the descriptor of the Landlock ruleset is open, apply the ruleset.
+        """Lock this process down for good. Apply the Landlock ruleset if its descriptor `ruleset` is open.
 
         Raises:
             OSError: a lock cannot be applied.
@@ -392,13 +398,13 @@ class Lock:
 
 
 def own_pids(program: bytes, placeholder: int) -> list[int]:
-    """Return the offsets in a seccomp program at which the placeholder for the process's own id is found."""
+    """Return the offsets of `placeholder` in a seccomp program. The process's own id later replaces the placeholder."""
     sought = struct.pack("=i", placeholder)
     return [at for at in range(4, len(program), 8) if program[at : at + 4] == sought]
 
 
 def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
-    """Replace `os.chmod` or `os.utime` by a function that opens the file first, because changes by path are denied."""
+    """Make `os.chmod` or `os.utime` open the file first, because isolation denies changes by path."""
 
     def changed(
         path: object, *values: object, dir_fd: int | None = None, follow_symlinks: bool = True, **named: object
@@ -424,10 +430,10 @@ def through_descriptor(change: Callable[..., None]) -> Callable[..., None]:
 
 
 def replace_shared_memory(folders: Sequence[str]) -> None:
-    """Replace functions that make shared memory without a file, because isolation denies it.
+    """Replace functions that make shared memory without a file, because isolation denies such memory.
 
-    The replacements work within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` an unnamed
-    file. `mmap` is not replaced if one of `folders` has a module of that name.
+    The replacements work within one process. `mmap.mmap(-1, …)` makes private memory, and `os.memfd_create` makes an
+    unnamed file. `mmap` is not replaced if one of `folders` has a module named `mmap`.
     """
 
     def memfd_create(name: str, flags: int = 0) -> int:
@@ -463,9 +469,9 @@ def replace_shared_memory(folders: Sequence[str]) -> None:
 
 
 def replace_semaphores() -> None:
-    """Replace the semaphores of `multiprocessing`, because isolation denies real ones.
+    """Replace the semaphores of `multiprocessing`, because isolation denies them.
 
-    The replacements work within one process, and a second process is denied anyway.
+    The replacements work only within one process. Isolation denies a second process anyway.
     """
     try:
         import _multiprocessing  # type: ignore[import-not-found]  # typeshed leaves out private names
@@ -476,7 +482,7 @@ def replace_semaphores() -> None:
     class SemLock:
         SEM_VALUE_MAX = most
         handle = 0
-        name = None  # Without a name, `multiprocessing` starts no process to remove it.
+        name = None  # Without a name, `multiprocessing` does not start a process that removes the semaphore.
 
         def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:
             from threading import Condition
@@ -486,7 +492,8 @@ def replace_semaphores() -> None:
             self._changed = Condition()
 
         def acquire(self, block: bool = True, timeout: float | None = None) -> bool:
-            if self.kind == 0 and self._is_mine():  # The same thread may acquire this kind of lock again.
+            # The thread that holds this kind of lock may acquire the lock again.
+            if self.kind == 0 and self._is_mine():
                 self._held += 1
                 return True
             with self._changed:
@@ -540,11 +547,11 @@ def _is_open(descriptor: int) -> bool:
 
 
 def main() -> NoReturn:
-    """Run a template. In each forked process, evaluate one module."""
+    """Run a template, and evaluate one module in each forked process."""
     try:
         os.dup2(0, worker.CHANNEL)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        # Until now, errors went to the server, which reports why an interpreter does not start.
+        # Before this line, errors go to the server, which reports why an interpreter does not start.
         os.dup2(1, 2)
         sys.modules["__main__"] = type(sys)("__main__")  # Candidates see this empty module as `__main__`.
         _, *fields = worker.receive()

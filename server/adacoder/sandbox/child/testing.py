@@ -33,9 +33,9 @@ _clock = perf_counter
 TEXT_LIMIT = 2_000
 """Maximum number of characters of an exception's message, and of a test's source."""
 EXPLANATION_LIMIT = 6_000
-"""Maximum number of characters of an explanation of a failure."""
+"""Maximum number of characters of the explanation of a failed test."""
 MOST_PLACES = 5_000
-"""Maximum number of functions in a test's report, and of files in the report of all tests."""
+"""Maximum number of functions that one test reports, and of files that all tests together report."""
 _HYPOTHESIS_EXAMPLES = 25
 _LEFT_OUT = ("adacoder", "randomly", "unraisableexception", "threadexception", "faulthandler")
 """Plug-ins that are useless or slow here."""
@@ -46,10 +46,10 @@ Pytest warns here because it cannot write its cache, for example.
 """
 _OPTIONS = ("-q", "--tb=short", "--capture=sys", "--maxfail=0", _NO_WARNINGS, *(f"-pno:{name}" for name in _LEFT_OUT))
 _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
-"""Options to add if a plug-in is installed, by the plug-in's module."""
+"""Options that switch off installed plug-ins, by the plug-in's module."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
-"""Options for a second try. The project's own options may need a plug-in that is not installed."""
+"""Options for a second try without the project's own options, which may need a missing plug-in."""
 
 
 def run(
@@ -60,7 +60,7 @@ def run(
     *,
     is_plain: bool,
 ) -> list[str]:
-    """Run tests. Return TROUBLES and each FILE for the answer to `test`.
+    """Run tests. Return the fields TROUBLES and FILE of the answer to `test`, see `worker.py`.
 
     Args:
         names: files, or tests as pytest names them, relative to `folder`.
@@ -96,9 +96,9 @@ class NoNamesError(Exception):
 
 
 def namespace(path: str, folder: str) -> dict[str, object]:
-    """Return the names that pytest's fixtures add to `doctest_namespace` for the docstrings of the file `path`.
+    """Return the names that pytest's fixtures add for the docstrings of the file `path`.
 
-    All autouse fixtures run, but are never torn down. `folder` is the workspace.
+    All autouse fixtures run. They are never torn down. `folder` is the workspace.
 
     Raises:
         NoNamesError: a fixture or a conftest.py failed, or pytest is too old.
@@ -123,9 +123,9 @@ def namespace(path: str, folder: str) -> dict[str, object]:
 
 
 class _OptionPlugin:
-    """A pytest plug-in that accepts the option `--adacoder`, because the project's `addopts` may contain it.
+    """A pytest plug-in that accepts the option `--adacoder`, because the project may set it in `addopts`.
 
-    AdaCoder's own plug-in, which defines the option, is switched off here.
+    AdaCoder's own plug-in, which defines the option, is disabled here.
     """
 
     def pytest_addoption(self, parser: Any) -> None:
@@ -141,7 +141,7 @@ class _NamesPlugin(_OptionPlugin):
         self._item: Any = None
         self.names: dict[str, object] = {}
         self.fixture = ""
-        """The fixture that started last."""
+        """Name of the fixture that started last."""
         self.error: BaseException | None = None
         self.has_run = False
         self.troubles: list[str] = []
@@ -151,7 +151,7 @@ class _NamesPlugin(_OptionPlugin):
         return None if self._path.endswith(".py") else self.pytest_pycollect_makemodule(file_path, parent)
 
     def pytest_pycollect_makemodule(self, module_path: Any, parent: Any) -> Any:
-        """Collect an empty docstring. Its fixtures are those of every docstring in the file."""
+        """Collect an empty docstring. It has the same fixtures as every docstring in the file."""
         if str(module_path) != self._path:
             return None
         import doctest
@@ -171,7 +171,7 @@ class _NamesPlugin(_OptionPlugin):
         self.fixture = fixturedef.argname
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Run the fixtures. Then make pytest forget them, so that they are not torn down."""
+        """Run the fixtures, and keep pytest from tearing them down."""
         if self._item is not None:
             self.has_run = True
             try:
@@ -184,7 +184,7 @@ class _NamesPlugin(_OptionPlugin):
 
 
 def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
-    """Run pytest with one more plug-in. If pytest fails early, add the reason to the plug-in's troubles."""
+    """Run pytest with the plug-in `plugin`. If pytest fails early, add the reason to `plugin.troubles`."""
     from importlib.util import find_spec
 
     import pytest
@@ -199,7 +199,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
             code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
         except BaseException as error:  # A conftest may raise anything, even SystemExit.
             plugin.troubles.append("".join(_describe(type(error), error)).strip())
-            # Isolation may hide a configuration in a parent folder of the project.
+            # Isolation may hide a configuration file in a parent folder of the project.
             options = ("-c", os.devnull, "--confcutdir", folder) if isinstance(error, PermissionError) else ()
         else:
             options = _NO_ADDOPTS if code == _USAGE_ERROR else ()
@@ -219,7 +219,9 @@ class _Plugin(_OptionPlugin):
         self._outcome = self._explanation = self._message = self._bases = self._source = ""
         self._lacks = self._has_wider = False
         self._shared: set[str] = set()
-        """Functions that ran during an import or a shared fixture. Several tests may use their results."""
+        """Functions that ran during an import or in a shared fixture. Several tests may use the results of these
+        functions.
+        """
         self.has_run = False
         self.collected = self.told = 0
         self.troubles: list[str] = []
@@ -237,7 +239,7 @@ class _Plugin(_OptionPlugin):
             settings.load_profile("adacoder")
 
     def pytest_collectreport(self, report: Any) -> None:
-        """Record a file that cannot be collected."""
+        """Record the reason why a file cannot be collected."""
         if report.failed:
             self.troubles.append(f"{report.nodeid}: {_last_line(report.longreprtext)}")
 
@@ -304,7 +306,7 @@ class _Plugin(_OptionPlugin):
 def _with_unittest(
     names: Sequence[str], folder: str, tell: Callable[..., None], observes: _OfTarget | _OfProject, error: str
 ) -> list[str]:
-    """Run tests with unittest, because pytest cannot be imported. Return errors as messages."""
+    """Run tests with unittest, because pytest cannot be imported. Return error messages."""
     import unittest
     from importlib import import_module
 
@@ -345,7 +347,8 @@ def _own_name(case: Any) -> str:
 class _OfUnittest:
     """Reports results of unittest, as `_Plugin` does for pytest.
 
-    It does not inherit from `unittest.TestResult`, because a module under test should not find unittest imported.
+    This class does not inherit from `unittest.TestResult`, because the module under test should not find `unittest`
+    already imported.
     """
 
     shouldStop = failfast = False  # noqa: N815  # unittest's names
@@ -358,7 +361,8 @@ class _OfUnittest:
         self._began = 0.0
         self._outcome, self._details = "", ("", "", "", "")
         self._shared: set[str] = set()
-        """Functions that ran during an import or between tests. Several tests may use their results."""
+        """Functions that ran during an import or between tests. Several tests may use the results of these functions.
+        """
         self.troubles: list[str] = []
 
     def begins(self, path: str) -> None:
@@ -368,7 +372,10 @@ class _OfUnittest:
         self._observes.start()
 
     def loaded(self) -> None:
-        """End the import of the test file. Code before a test, such as `setUpClass`, counts as shared."""
+        """End the import of the test file.
+
+        Functions that run before the first test, for example in `setUpClass`, count as shared.
+        """
         self._shared.update(self._observes.stop()[1])
         self._observes.start()
 
@@ -431,7 +438,7 @@ class _OfUnittest:
 
 
 def _own_lines(trace: Any) -> Iterator[str]:
-    """Yield the lines of a traceback, without those of unittest."""
+    """Yield the lines of a traceback, without lines of unittest's own code."""
     for line in format_tb(trace):
         if "__unittest" not in trace.tb_frame.f_globals:
             yield line
@@ -439,10 +446,10 @@ def _own_lines(trace: Any) -> Iterator[str]:
 
 
 def _described(error: BaseException) -> tuple[str, str]:
-    """Return an exception's message, and the names of its built-in classes, separated by spaces."""
+    """Return an exception's message, and the names of its built-in classes. The names are separated by spaces."""
     try:
         message = "".join(_describe(type(error), error)).strip()[:TEXT_LIMIT]
-    except BaseException:  # Its `__str__` may raise anything.
+    except BaseException:  # The exception's `__str__` may raise anything.
         message = f"{type(error).__name__}: <unprintable>"
     return message, " ".join(base.__name__ for base in type(error).__mro__ if base.__module__ == "builtins")
 
@@ -474,15 +481,16 @@ class _OfTarget:
         return ()
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return whether the target ran, in the form of ENTERED (see `worker.py`), and no functions."""
+        """Return whether the target ran, as in the field ENTERED in `worker.py`, and an empty list of functions."""
         is_undisturbed = self._observer.is_undisturbed()
         self._observer.stop()
         return ("yes" if self._observer.entered else "no" if is_undisturbed else ""), ()
 
 
 class _OfProject:
-    """Observes which functions in a folder a test runs. Hostile code could disturb it, so it is only used for unchanged
-    code.
+    """Observes which functions in a folder a test runs.
+
+    This class is only used for unchanged code, because hostile code could disturb the observation.
     """
 
     def __init__(self, folder: str) -> None:
@@ -500,7 +508,7 @@ class _OfProject:
             self._profiler = Profiler(subcalls=False, builtins=False)
             import threading
 
-            threading.setprofile(self._sees)  # The profiler observes only one thread, so observe the others.
+            threading.setprofile(self._sees)  # The profiler observes only this thread, so set a hook for other threads.
             return
         free = (number for number in range(6) if self._monitoring.get_tool(number) is None)
         self._tool = next(free, None)
@@ -533,7 +541,7 @@ class _OfProject:
         return sorted(found)[:MOST_PLACES]
 
     def stop(self) -> tuple[str, Iterable[str]]:
-        """Return the functions that ran. The first item is empty, because the target is not observed."""
+        """Return an empty text, because the target is not observed, and the functions that ran."""
         if self._profiler is not None:
             self._profiler.disable()
         elif self._monitoring is not None and self._tool is not None:
@@ -552,7 +560,8 @@ class _OfProject:
 
     def _audits(self, event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str) and len(self._opened) < MOST_PLACES:
-            self._opened.add(join(self._folder, arguments[0]))  # Tests start in this folder.
+            # Relative paths start at this folder, because tests run there.
+            self._opened.add(join(self._folder, arguments[0]))
 
     def _sees(self, frame: FrameType, _event: str, _: object) -> None:
         self._codes[id(frame.f_code)] = frame.f_code
@@ -563,7 +572,7 @@ class _OfProject:
 
     def _place(self, code: Any) -> str:
         name = getattr(code, "co_name", "<")
-        if name.startswith("<"):  # Leave out modules, lambdas and comprehensions.
+        if name.startswith("<"):  # Skip modules, lambdas and comprehensions.
             return ""
         path = realpath(code.co_filename) if isabs(code.co_filename) else ""
         return f"{code.co_firstlineno}:{path}" if path.startswith(self._folder) else ""

@@ -2,11 +2,11 @@
 
 This file runs confined in the user's interpreter, so it uses only the standard library of Python 3.8 and later.
 
-Displaying a value runs no code of the value's class, not even `__repr__`, because this code could print, change
-something or hang. `reprlib` would run it.
+Displaying a value runs no code of the value's class, because such code could print, change something or hang. So `repr`
+and `reprlib` cannot be used.
 
-A candidate can notice a trace: from `f_trace` of its frames, from `locals()` (before Python 3.13), from objects that
-live a line longer, and from a lower recursion limit. So a trace never influences a verdict.
+A candidate can notice a trace, for example by `f_trace` of its frames, by objects that live longer, or by a lower
+recursion limit. So a trace never influences a verdict.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 globals()["__builtins__"] = dict(vars(builtins))
 
 SEEN_LIMIT = 10_000
-"""Number of entries after which tracing stops, so that the rest of the example runs at full speed."""
+"""Tracing stops after this many entries, so that the rest of the example runs at full speed."""
 MOST_KEPT = 200
 """Maximum number of entries that are sent: the first half and the last half of a longer trace."""
 TRACE_LIMIT = 64_000
-"""Maximum total length of the sent entries. The first half and the last half of the entries get half of it each."""
+"""Maximum length of all sent entries together. Half of it is for the first entries, and half for the last entries."""
 MOST_VALUES = 20
 """Maximum number of names in an entry. More names follow in the next entry."""
 NAME_LIMIT = 100
@@ -43,15 +43,15 @@ _settrace, _gettrace = sys.settrace, sys.gettrace
 _OPTIMIZED, _COROUTINE = 0x1, 0x80
 """Flags of code objects.
 
-Without `_OPTIMIZED`, the code is not a function, and its locals may be any mapping. `_COROUTINE` marks a coroutine.
-Values that it yields come from an awaited object, so they are not traced.
+`_OPTIMIZED` marks functions. In other code, the locals may be any mapping. `_COROUTINE` marks coroutines. The values
+that a coroutine yields are not traced, because they come from an awaited object.
 """
 _CALLING = ("CALL", "PRECALL", "RAISE")
-"""Instructions from which StopIteration is an error. From other instructions, it only ends an iteration."""
+"""Instructions that must not raise StopIteration. From other instructions, StopIteration only ends an iteration."""
 _class_dict = type.__dict__["__dict__"].__get__
 _mro, _flags = type.__dict__["__mro__"].__get__, type.__dict__["__flags__"].__get__
 _OF_PYTHON = 0x200
-"""Flag of classes that are created at run time. Only their attributes are displayed."""
+"""Flag of classes that are created at run time. Attributes are displayed only for objects of such classes."""
 _name_of_class = type.__dict__["__name__"].__get__
 _arguments: Any = vars(BaseException)["args"]
 _GETTER, _SLOT = type(vars(BaseException)["args"]), type(vars(property)["fget"])
@@ -73,7 +73,7 @@ _OF_C = {**dict.fromkeys(("date", "datetime", "time", "timedelta"), "_datetime")
 
 
 class Tracer:
-    """Traces the thread that runs an example, as a function for `sys.settrace`."""
+    """A function for `sys.settrace` that traces the thread of an example."""
 
     def __init__(self, codes: Sequence[CodeType], tell: Callable[..., None]) -> None:
         """`codes` is the target's code. `tell` is called once, with the fields of `traced` in `worker.py`."""
@@ -113,7 +113,7 @@ class Tracer:
         return _Call(self, self._calls)
 
     def keep(self, entry: str) -> None:
-        """Record an entry. Drop entries from the middle of a trace that is too long."""
+        """Record an entry. If the trace is too long, drop entries from its middle."""
         self._seen += 1
         if not self._last and len(self._first) < MOST_KEPT // 2 and len(entry) <= self._room[0]:
             self._first.append(entry)
@@ -128,7 +128,7 @@ class Tracer:
 
 
 class _Call:
-    """The trace function of one frame. It does not refer to the frame, so the frame can be freed as usual."""
+    """The trace function of one frame. It holds no reference to the frame, so the frame can be freed as usual."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer = tracer
@@ -158,7 +158,8 @@ class _Call:
     def _keep(self, frame: FrameType, gave: str, raised: str) -> None:
         values: list[str] = []
         found: Any = frame.f_locals
-        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict  # In a class body, it may be any mapping.
+        # In a class body, the locals may be any mapping.
+        is_plain = frame.f_code.co_flags & _OPTIMIZED or type(found) is dict
         for name, value in dict(found).items() if is_plain else ():
             if type(name) is str and name.isidentifier() and len(name) <= NAME_LIMIT and name[:2] != "__":
                 text = shown(value)
@@ -191,7 +192,7 @@ def shown(value: object) -> str:
 
 
 def _pieces(value: Any, depth: int) -> Iterable[str]:
-    """Return the parts of the text for a value. A simple value has only one part."""
+    """Return the parts of a value's text. A simple value has only one part."""
     kind = type(value)
     if id(kind) in _SIMPLE or (kind is int and -_SHORT < value < _SHORT) or (kind is str and len(value) < VALUE_LIMIT):
         return (repr(value),)
@@ -247,7 +248,7 @@ def _attributes(value: object, depth: int) -> Iterator[Iterable[str]]:
             if type(each) is _SLOT:
                 try:
                     found.append((name, each.__get__(value)))
-                except AttributeError:  # The slot is empty.
+                except AttributeError:  # The object has no value in this slot.
                     pass
             elif type(each) is _GETTER and type(name) is str and name == "__dict__":
                 found += islice(dict.items(each.__get__(value)), VALUE_LIMIT)

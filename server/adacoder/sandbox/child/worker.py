@@ -136,7 +136,7 @@ PLAIN_LIMIT = 20_000
 PLAIN_DEPTH = 50
 """Maximum nesting of brackets in a value to compare."""
 CAUSES = 10
-"""Maximum number of causes of an exception that are searched for an OSError."""
+"""Maximum length of a chain of causes that is searched for an OSError."""
 _MOST_UNSENT = 1 << 16
 """Maximum number of bytes that wait to be sent."""
 OUT_OF_MEMORY = 77
@@ -179,9 +179,9 @@ _incoming.register(CHANNEL, select.POLLIN)
 
 
 def send(*texts: str, later: bool = False) -> None:
-    """Write a message to the server. A message that may be written `later` is written together with the next ones.
+    """Write a message to the server.
 
-    This saves the server many wake-ups if it has sent several commands ahead.
+    If `later` is True, the message may be sent together with the next messages, which wakes the server less often.
     """
     _unsent.append(pack(texts))
     if not later or sum(map(len, _unsent)) > _MOST_UNSENT:
@@ -197,7 +197,7 @@ def _write_all() -> None:
 
 def receive() -> list[str]:
     """Receive the server's next message. Exit if the server has closed the connection."""
-    if _unsent and not _incoming.poll(0):  # The server waits for these answers.
+    if _unsent and not _incoming.poll(0):  # The server waits for the unsent answers.
         _write_all()
     return unpack(receive_bytes(int.from_bytes(receive_bytes(4), "little")))
 
@@ -217,7 +217,7 @@ def receive_bytes(size: int) -> bytes:
 
 
 def _defines(module: Mapping[str, object], qualname: str) -> bool:
-    """Return True if the dotted name is defined in a module. Run no code of its objects."""
+    """Return True if a module defines the dotted name. Run no code of the module's objects."""
     first, *rest = qualname.split(".")
     if first not in module:
         return False
@@ -226,7 +226,7 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
         if not isinstance(owner, type):
             return True  # A decorator replaced the class, so its attributes are unknown.
         if name.startswith("__") and not name.endswith("__"):
-            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names in this way.
+            name = "_" + owner.__name__.lstrip("_") + name  # The compiler mangles private names like this.
         if name not in vars(owner):
             return False
         owner = vars(owner)[name]
@@ -237,15 +237,15 @@ def _defines(module: Mapping[str, object], qualname: str) -> bool:
 
 
 class NotPlainError(Exception):
-    """A value has no plain copy."""
+    """Raised for a value that has no plain copy, see `plain`."""
 
 
 def plain(value: object, room: list[int], depth: int = 0) -> object:
-    """Return a copy of a value that has only the types of literals. For example, a Counter becomes a dict.
+    """Return a copy of a value that uses only types with literals. For example, a Counter becomes a dict.
 
-    Only methods of built-in types are called. So the value's own `__repr__`, `__eq__` and `__class__` have no effect.
+    Only methods of built-in types are called, so a `__repr__` or `__eq__` of the value's class has no effect.
 
-    `room` is a list of one number, the size that may still be copied, as in PLAIN_LIMIT.
+    `room` is a list with one number, the size that may still be copied, counted as in PLAIN_LIMIT.
 
     Raises:
         NotPlainError: the value has another type, or is too large.
@@ -274,7 +274,7 @@ def plain(value: object, room: list[int], depth: int = 0) -> object:
         copy = tuple([plain(item, room, depth + 1) for item in tuple.__iter__(value)])
     elif _is(value, set):
         copy = {plain(item, room, depth + 1) for item in set.__iter__(value)}
-        # Reject a set in which different items have equal copies.
+        # Reject a set if the copies of different items are equal.
         room[0] -= PLAIN_LIMIT * (len(copy) != set.__len__(value))
     elif _is(value, dict):
         copy = {plain(key, room, depth + 1): plain(item, room, depth + 1) for key, item in dict.items(value)}
@@ -310,9 +310,9 @@ class ModuleUnderTest:
     """Imports the module under test, and runs examples in it."""
 
     answers_later = False
-    """True if several answers may be sent together."""
+    """True if answers may wait, so that several are sent together."""
     keeps_displayhook = False
-    """True if an example may replace `sys.displayhook` for later examples. It must not run the target."""
+    """True if an example that does not run the target may replace `sys.displayhook` for later examples."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
@@ -356,7 +356,7 @@ class ModuleUnderTest:
         _modules.pop(self._name, None)  # A module of the standard library may have the same name.
         notes = [str(line) for line in left_out]
         raised = None
-        gc.freeze()  # Make the collector ignore AdaCoder's own objects.
+        gc.freeze()  # Make the garbage collector ignore AdaCoder's own objects.
         gc.enable()
         try:
             namespace = vars(import_module(self._name))
@@ -408,7 +408,7 @@ class ModuleUnderTest:
             sys.stdout, sys.stderr = output
 
     def missing(self) -> str:
-        """Return MISSING: the suspects that are not defined, separated by spaces."""
+        """Return the field MISSING: the suspects that are undefined, separated by spaces."""
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
@@ -436,7 +436,7 @@ class ModuleUnderTest:
         _setrecursionlimit(self._recursion_limit)
         self._flow.begins()
         observer.forget()
-        # Before Python 3.12, observation slows down the import of a large package.
+        # Before Python 3.12, observation would slow down the import of a large package.
         is_observed = self._by_line or not flow.imports_others(source, self._name)
         if is_observed:
             observer.start()
@@ -457,7 +457,7 @@ class ModuleUnderTest:
         if raised is None:
             kind, answer = "done", [shown[: max(0, OUTPUT_LIMIT - len(printed))], plain_copy, class_name]
         else:
-            observer.start()  # Observe the target again, because describing the exception may run it.
+            observer.start()  # The exception's `__str__` may run the target.
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
@@ -475,7 +475,7 @@ class ModuleUnderTest:
         return ["finished", troubles, *_reached(self._observer.lines, self._observer.branches), *files]
 
     def _compiled(self, source: str, name: str, form: str) -> tuple[CodeType, bool]:
-        """Compile an example. Return its code, and False for an expression whose value is shown, else True."""
+        """Compile an example. Return its code, and False if it is an expression whose value is shown."""
         mode = "exec" if form == "block" else "single"
         try:
             return _code(source, name, mode, self._flags)
@@ -549,7 +549,7 @@ class ModuleUnderTest:
     def _description(self, error: BaseException, example: str) -> list[str]:
         """Return MESSAGE, BASES, LINE, ORIGIN and CAUSE for an exception, and drop its traceback."""
         line, innermost = self._trace(error.__traceback__)
-        error.__traceback__ = None  # The traceback's frames may hold all available memory.
+        error.__traceback__ = None  # Free the traceback's frames, because they may hold most of the memory.
         cause = ""
         try:
             parts = _describe(type(error), error)
@@ -568,7 +568,7 @@ class ModuleUnderTest:
         return [message, " ".join(bases), str(line), origin, cause]
 
     def _trace(self, trace: TracebackType | None) -> tuple[int, str]:
-        """Return the candidate's innermost line in a traceback, and the file of the innermost frame."""
+        """Return the candidate's innermost line in a traceback, and the file of the traceback's innermost frame."""
         line, file = 0, ""
         while trace is not None:
             file = trace.tb_frame.f_code.co_filename
@@ -591,7 +591,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _code(source: str, name: str, mode: str, flags: int) -> tuple[CodeType, bool]:
-    """Compile an example, in mode `single` as an expression if possible. Return the same as `_compiled` does."""
+    """Compile an example. In mode `single`, try to compile an expression first. Return the same as `_compiled`."""
     if mode == "single":
         try:
             return compile(source, name, "eval", flags, True), False
@@ -605,14 +605,17 @@ def _reached(lines: Collection[int], branches: Collection[tuple[int, int]]) -> l
 
 
 def regain() -> None:
-    """Undo changes by a candidate that would affect this file: trace functions and the recursion limit."""
+    """Reset the trace functions and the recursion limit, which a candidate may have changed."""
     _settrace(None)
     _setprofile(None)
     _setrecursionlimit(_RECURSION_LIMIT)
 
 
 def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest]) -> None:
-    """Answer the commands for one module, starting with `load`. `module_of` makes the module from `load`'s fields."""
+    """Answer the server's commands for one module.
+
+    `load` is the first command. `module_of` makes the module from the fields of `load`.
+    """
     _, nonce, *fields = load
     module = module_of(fields)
     kind, *answer = module.load()
@@ -636,7 +639,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
 
 
 def lower_limit(kind: int, value: int) -> None:
-    """Lower a limit of this process for good. If the limit is already lower, keep it."""
+    """Lower a limit of this process for good, unless the limit is already lower."""
     hard = resource.getrlimit(kind)[1]
     if hard == resource.RLIM_INFINITY or hard > value:
         resource.setrlimit(kind, (value, value))

@@ -1,6 +1,7 @@
 """Choose the project's Python without running any program.
 
-If a `python3` is a wrapper script, as pyenv has, AdaCoder finds the Python behind it or skips it.
+A `python3` may be a wrapper script, for example from pyenv. AdaCoder then finds the Python behind the script, or skips
+the script.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ _OWN = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A Python, and the reason why it was chosen."""
+    """A Python, and the reason for choosing it."""
 
     path: Path
     """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     why: str
-    """The reason, as a clause without a full stop."""
+    """Reason for the choice, as a clause without a full stop."""
     passed_over: tuple[str, ...] = ()
-    """Messages about Pythons that were preferred but cannot be used."""
+    """Messages about preferred Pythons that cannot be used."""
 
 
 def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
@@ -65,7 +66,9 @@ def choose(setting: Path | None, near: Path, workspace: Path) -> Choice:
 
 
 def look_up(name: str, folder: Path) -> Path:
-    """Return the absolute path of the interpreter that a user named: a command on PATH, or a path relative to `folder`.
+    """Return the absolute path of the interpreter that a user named.
+
+    `name` is a command on PATH, or a path relative to `folder`.
 
     Raises:
         SandboxError: there is no such interpreter.
@@ -124,8 +127,8 @@ def _is_base(prefix: Path) -> bool:
 def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
     """Return the first `python3` on PATH that is an interpreter, and the reason for the choice.
 
-    Return None if there is none, or if it is AdaCoder's own. Relative folders in PATH are skipped, because their
-    meaning depends on the current folder.
+    Return None if PATH has no interpreter, or if the interpreter is AdaCoder's own. Relative folders in PATH are
+    skipped, because their meaning depends on the current folder.
     """
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     for path in (Path(folder, "python3") for folder in folders):
@@ -147,7 +150,7 @@ def _on_path(near: Path, passed_over: list[str]) -> tuple[Path, str] | None:
 
 
 def _version_of_pyenv(root: Path, near: Path) -> tuple[str, str]:
-    """Return the version that pyenv would choose for files in `near`, and the variable or file that says so."""
+    """Return the version that pyenv chooses for files in `near`, and the variable or file that names the version."""
     if said := os.environ.get("PYENV_VERSION", ""):
         return said.partition(":")[0], "PYENV_VERSION"
     files = [*(folder / ".python-version" for folder in (near, *near.parents)), root / "version"]

@@ -1,10 +1,10 @@
 """Find the installed modules that a module is sure to import.
 
-A *template*, the process from which evaluations are forked, imports these modules *ahead*. This makes evaluations start
+A *template*, the process from which evaluations are forked, imports these modules *ahead*, so that evaluations start
 faster.
 
-Only statements that run at every import count. The imports of the project's other modules count as well, but these
-modules themselves are never imported ahead, because they may change.
+Only import statements that always run count. Imports by the project's other modules are included. The project's modules
+themselves are never imported ahead, because they may change.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 RECHECK_SECONDS = 1.0
-"""Seconds after which the imports of the project's other modules are read again. An outdated result is harmless,
-because an evaluation imports whatever the template has not imported.
+"""Seconds after which the imports of the project's other modules are read again.
+
+An outdated result is harmless, because an evaluation imports any module that the template has not imported.
 """
 _MAY_IMPORT = re.compile(r"(?:from|import|try)\b")
 _UNPREDICTABLE = re.compile(r"\bsys\s*\.\s*(?:path|modules|meta_path)\b|\b(?:environ|putenv|importlib)\b")
@@ -46,7 +47,7 @@ _COMMON = tuple(
     f"import {name}"
     for name in ("collections", "copy", "functools", "itertools", "math", "operator", "re", "string", "typing")
 )
-"""Imports that every template makes. They are common and small."""
+"""Imports of common, small modules. Every template runs these imports."""
 
 PYTEST = """
 import pytest, _pytest.config, importlib.metadata
@@ -64,14 +65,16 @@ for _ in importlib.metadata.distributions():
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The imports of a template, and the project's modules that it must not import."""
+    """The imports that a template runs, and the project's modules that the template must not import."""
 
     statements: tuple[str, ...] = _COMMON
     """Import statements, in the order in which they run."""
     own: tuple[str, ...] = ()
     """The project's own top-level modules and packages."""
     files: tuple[Path, ...] = field(default=(), compare=False)
-    """The project's files that run with the module. A template may compile these files ahead, but not import them."""
+    """The project's files that run when the module is imported. A template may compile these files ahead, but must not
+    import them.
+    """
 
 
 NOTHING_AHEAD = Ahead(())
@@ -81,14 +84,14 @@ NOTHING_AHEAD = Ahead(())
 class ImportsAhead:
     """Finds the imports ahead for the programs of a workspace.
 
-    The result does not depend on the candidate in a program, so one template serves all candidates of a function.
+    The imports do not depend on the candidate, so one template serves all candidates of a function.
     """
 
     def __init__(self, workspace: Path, recheck_seconds: float = RECHECK_SECONDS) -> None:
         self._workspace = workspace
         self._recheck_seconds = recheck_seconds
         self._known: dict[Path, tuple[tuple[str, str, Module], tuple[int, int, int], Ahead]] = {}
-        """Cache by file: the text around the candidate, the time of the search, and the result."""
+        """Cache by file: the text around the candidate, the time of the search, and the imports."""
 
     async def of(self, program: Program) -> Ahead:
         """Return the imports for the program. A recent result is reused."""
@@ -140,7 +143,7 @@ class _Import:
     source: str
     module: str
     names: tuple[str, ...]
-    """Names in a `from` import. They may be submodules."""
+    """Names in a `from` import. Some of the names may be submodules."""
     level: int
 
 
@@ -148,7 +151,7 @@ class _Import:
 def _imports(text: str) -> tuple[_Import, ...] | None:
     """Return the imports that run whenever a module with this text is imported.
 
-    Return None if other code in the text may change them.
+    Return None if the text may change the effect of imports, for example through `sys.path`.
     """
     if _UNPREDICTABLE.search(text):
         return None

@@ -1,7 +1,7 @@
-"""Describe the user's interpreter, and the files that it needs to start, without running it.
+"""Describe the user's interpreter and the files that it needs to start, without running it.
 
-An environment may be part of a hostile repository. So this module reads only regular files, and only up to a limit.
-Links, `.pth` files and `pyvenv.cfg` may lead to any path, but code sees only paths that `real_paths` allows.
+An environment may be part of a hostile repository. So this module reads only regular files of limited size. Links,
+`.pth` files and `pyvenv.cfg` may name any path, but running code sees only paths that `real_paths` allows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _AGAIN_SECONDS = 10.0
 _MOST_BYTES = 1 << 16
 _MOST_LINES = 1000
 _MOST_ENTRIES = 50_000
-"""Maximum bytes of a file, lines in all `.pth` files, and entries of a folder. Real environments have far fewer."""
+"""Maximum numbers of bytes in a file, lines in all `.pth` files, and entries in a folder. Real environments have far
+fewer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,16 @@ class Interpreter:
     path: Path
     """The absolute path of the executable, with its symbolic links, by which Python recognises an environment."""
     folders: tuple[Path, ...]
-    """Real paths that the interpreter needs: its environment, the installation behind the environment, linked packages,
-    and folders from `.pth` files.
+    """Real paths that the interpreter needs: the environment, its base installation, linked packages, and folders that
+    `.pth` files name.
     """
     links: tuple[tuple[Path, str], ...]
     """Symbolic links to the executable and to `folders`, with their targets."""
     added: tuple[Path, ...] = ()
-    """Folders of other projects that are installed in editable mode. They may contain secrets to hide."""
+    """Folders of projects that are installed in editable mode. These folders may contain secrets, which must be hidden.
+    """
     parts: tuple[Path, ...] = ()
-    """Folders of the environment, and of the installation that it is based on."""
+    """Folders of the environment and of its base installation."""
     packages: tuple[Path, ...] = ()
     """Folders of installed packages, including linked packages."""
 
@@ -80,7 +83,9 @@ def find(setting: Path | None, near: Path, workspace: Path) -> Interpreter:
 
 
 def described(path: Path) -> Interpreter:
-    """Return a cached description of the interpreter. It is renewed after an installation, and from time to time."""
+    """Return a description of the interpreter at `path`. The cached description is renewed after an installation, and
+    from time to time.
+    """
     prefix = path.parent.parent
     places = (path, prefix / "pyvenv.cfg", *_packages(prefix))
     return _described_once(path, tuple(map(_changed, places)), int(time.monotonic() / _AGAIN_SECONDS))
@@ -88,7 +93,7 @@ def described(path: Path) -> Interpreter:
 
 @lru_cache(maxsize=32)
 def _described_once(path: Path, changed: tuple[int, ...], moment: int) -> Interpreter:
-    del changed, moment  # The cache needs these arguments, but the function does not.
+    del changed, moment  # Both arguments are needed only as part of the cache's key.
     return describe(path)
 
 
@@ -124,7 +129,7 @@ def describe(path: Path) -> Interpreter:
 
 
 class _InterpreterPaths:
-    """Collects the paths of an interpreter that code may see."""
+    """Collects the paths of an interpreter that running code may see."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._parts = parts
@@ -135,7 +140,7 @@ class _InterpreterPaths:
             self.show(follow(part))
 
     def show(self, way: Followed | None) -> bool:
-        """Add the target of a path if `real_paths` allows it. Return True if it was added."""
+        """Add the target of a path if `real_paths` allows it. Return True if the target was added."""
         place = shown_for(way.real, self._parts) if way is not None else None
         if way is None or place is None:
             return False
@@ -145,29 +150,29 @@ class _InterpreterPaths:
         return True
 
     def add(self, way: Followed | None) -> None:
-        """Add the target of a path if `real_paths` allows it, or if it belongs to another project."""
+        """Add the target of a path if `real_paths` allows the target, or if the target belongs to another project."""
         if self.show(way) or way is None or project_of(way.real) is None:
             return
         self.folders[way.real] = self.added[way.real] = None
         self.keep_links(way)
 
     def keep_links(self, way: Followed) -> None:
-        """Keep the symbolic links that lead to a visible target, so that the path also works inside the sandbox."""
+        """If the target of a path is visible, keep the path's links, so that the path works inside the sandbox."""
         if is_within(way.real, (*self.folders, *OF_THE_SYSTEM)):
             self.links |= dict.fromkeys(way.links)
 
 
 def _ways(path: Path, beneath: Path | None) -> Iterator[Followed]:
-    """Follow all paths to the executable. `beneath` is the `home` folder in `pyvenv.cfg`."""
+    """Follow the links in all paths to the executable. `beneath` is the `home` folder in `pyvenv.cfg`."""
     for place in (path, beneath, beneath / path.name if beneath is not None else None):
         if place is not None and (way := follow(place)) is not None:
             yield way
 
 
 def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
-    """Return the root folders of the environment and of the installations behind it.
+    """Return the root folders of the environment and of its base installations.
 
-    Links to the executable may lead through other environments, which are left out because the interpreter does not
+    Links to the executable may pass through other environments, which are left out because the interpreter does not
     read them.
     """
     places = [place for way in ways for place in (way.real, *(link for link, _ in way.links))]
@@ -180,14 +185,14 @@ def _prefixes(own: Path, ways: Iterable[Followed]) -> list[Path]:
 
 
 def _parts(prefix: Path) -> list[Path]:
-    """Return the paths to show of an environment or installation. In a system folder, everything is shown."""
+    """Return the visible paths of an environment or installation. A system folder is visible as a whole."""
     return [prefix] if is_within(prefix, OF_THE_SYSTEM) else parts(prefix)
 
 
 def _apart(executable: Path) -> list[Path]:
-    """Return the paths to show if Python is installed directly into the home folder or `.local`. Otherwise return none.
+    """Return the visible paths of a Python that is installed directly into the home folder or `.local`, else none.
 
-    Such a folder also has the user's files, so it must not be shown as a whole.
+    Such a folder also contains the user's files, so it must not be visible as a whole.
     """
     prefix = executable.parent.parent
     if not (is_wide(prefix) and prefix.is_relative_to(home()) and is_installation(prefix)):
@@ -213,9 +218,9 @@ def _around_packages(prefixes: Iterable[Path]) -> Iterator[Path]:
 
 
 def _targets(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the targets of the links in `folders`, in `packages` and in each package.
+    """Yield the targets of links in `folders`, in `packages`, and in each package.
 
-    Yield only one target in each folder. Tools that link packages link all files of a package from the same folder.
+    Yield only one target in each folder, because tools link all files of a package from the same folder.
     """
     seen: set[str] = set()
     for entry in itertools.islice(_entries(folders, packages), _MOST_ENTRIES):
@@ -238,7 +243,7 @@ def _entries(folders: Iterable[Path], packages: Iterable[Path]) -> Iterator[os.D
 
 
 def _named(packages: Iterable[Path]) -> Iterator[Path]:
-    """Yield the folders of editable installations, from `.pth` files and from pip's `direct_url.json`.
+    """Yield the folders of editable installations that `.pth` files and pip's `direct_url.json` name.
 
     A `direct_url.json` is ignored if a `.pth` file names a folder of the same project.
     """

@@ -1,7 +1,7 @@
 """Resolve links, and decide which real paths confined code may see.
 
-A hostile repository may contain an environment with links to any path. So a target is shown only if it looks like part
-of an interpreter or package. Names that the repository chose are not trusted.
+A hostile repository may contain an environment with links to any path. So the target of a link is shown only if the
+target looks like part of an interpreter or package. Names that the repository chose are not trusted.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _OF_AN_INSTALLATION = ("bin", "lib", "lib64", "libexec", "include", "share", "ssl", "Python", "Resources")
 _OF_AN_ENVIRONMENT = ("bin", "lib", "lib64", "include", "share", "etc", "pyvenv.cfg")
-"""Entries of an installation, and of an environment, that Python reads. Other entries are not shown, because they may
-be private.
+"""Entries that Python reads in an installation and in an environment. Other entries stay hidden, because they may be
+private.
 """
 _PRIVATE = ("/boot", "/dev", "/etc", "/proc", "/root", "/run", "/sys", "/var")
 """Folders with the system's state, secrets and sockets. They contain no packages."""
@@ -78,15 +78,15 @@ def real(path: Path) -> Path:
 
 
 def unmoved(places: Iterable[Path]) -> list[Path]:
-    """Return the paths that are still real. Others have been replaced by links since they were resolved."""
+    """Return `places` without paths that have been replaced by links."""
     return [place for place in places if real(place) == place]
 
 
 def shown_for(place: Path, parts: Iterable[Path]) -> Path | None:
-    """Return the path to show so that code can read the real path `place`. None if `place` must stay hidden.
+    """Return the path to show so that code can read the real path `place`, or None if `place` must stay hidden.
 
-    Paths in `parts`, the folders of the interpreter, may be shown. Some tools, such as uv, link packages from a cache.
-    If `place` is in such a package, return the package's folder.
+    Paths in `parts`, the interpreter's folders, may be shown. Some tools, such as uv, link packages from a cache. For a
+    path in such a package, return the package's folder.
     """
     if is_within(place, (*parts, *OF_THE_SYSTEM)):
         return place
@@ -148,7 +148,7 @@ def _is_in_environment(folder: Path) -> bool:
 
 
 def libraries(prefix: Path) -> list[Path]:
-    """Return the folders of an environment or installation that contain Python's library and the packages."""
+    """Return the folders of an environment or installation that contain the standard library and the packages."""
     with suppress(OSError):
         return sorted(prefix.glob("lib*/python3*"))
     return []

@@ -2,8 +2,8 @@
 
 The sandbox confines such code, but it may change the results of examples. So the user gets a note.
 
-Files that are unchanged since their package was installed are left out, because most environments have some.
-`usercustomize` never runs, because AdaCoder starts Python in isolated mode.
+Files that are unchanged since the installation of their package are left out, because most environments have such
+files. `usercustomize` never runs, because AdaCoder starts Python in isolated mode.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODE = re.compile(rb"^(?:\xef\xbb\xbf)?import[ \t]", re.MULTILINE)
 _OF_VIRTUALENV = b"import _virtualenv"
 """Contents of the `.pth` file that virtualenv and uv put into each environment. No package lists this file."""
 _LIBRARIES = ("", "python3*", "python3*/*-packages", "lib*/python3*", "lib*/python3*/*-packages")
-"""Folders in which Python looks for modules. They are relative to the interpreter's folders."""
+"""Folders in which Python looks for modules, relative to the interpreter's folders."""
 _MOST_BYTES = 1 << 16
 _MOST_BYTES_OF_RECORD = 1 << 22
 _MOST_ENTRIES = 10_000

@@ -1,4 +1,4 @@
-"""Find the files that a confined interpreter may see. They are the same for all mechanisms of isolation."""
+"""Find the files that a confined interpreter may see. All mechanisms of isolation show the same files."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ exec(machinery.SourceFileLoader("program", sys.argv[0]).get_code("program"), pro
 program["main"]()
 """
 RUN = ("-c", _RUN)
-"""Python's arguments for running a file in `child/`, whose path follows. Python would not cache the compiled code of a
-script, so the arguments load the file as a module and call `main`.
+"""Arguments that make Python run a file in `child/`. The path of the file follows.
+
+The arguments load the file as a module and call `main`, because Python would not cache the compiled code of a script.
 """
 OUR_PYTHON = Path(sys.executable).resolve()
 """The Python that runs the launcher. It is outside of any virtual environment."""
@@ -72,29 +73,28 @@ def _compile_child() -> None:
 RECHECK_SECONDS = 0.5
 """Seconds for which the result of a cheap search may be reused, unless the root folder changes.
 
-This is safe, because the search is repeated after the evaluation. If a private file was visible, the results are
-discarded.
+This is safe, because the search is repeated after the evaluation. If the evaluation could see a private file, its
+results are discarded.
 """
 _CHEAP_SECONDS = 0.002
-"""A search is cheap if it takes less processor time than this."""
+"""A search is cheap if it takes fewer seconds of processor time than this."""
 _PATIENCE, _PATIENCE_FOR_INSTALLED = 20, 200
-"""The result of an expensive search is reused for this multiple of the search's duration. The second number is for
+"""The result of an expensive search is reused for this many times the duration of the search. The second number is for
 installed files, which change rarely.
 """
 _SHORT_SECONDS = 0.0001
-"""Assumed minimum duration of a search."""
+"""A shorter search counts as if it took this many seconds."""
 _LEVELS, _LEVELS_OF_PACKAGES = 20, 2
-"""Maximum depth of a search in the interpreter's own folders, and in folders of packages. Packages can have 50,000
-files.
+"""Maximum depth of a search in the interpreter's own folders, and in folders of packages, which can have 50,000 files.
 """
 _MOST_LINKED = 5000
-"""Maximum number of entries to search for other hard links to a module's file."""
+"""Maximum number of folder entries that are searched for other hard links to a module's file."""
 _KEPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class VisiblePaths:
-    """The files that a confined process may read. It may not write to them."""
+    """The files that a confined process may read, but not write."""
 
     interpreter: Interpreter
     shown: tuple[Path, ...]
@@ -113,9 +113,10 @@ def find_visible(
 ) -> VisiblePaths:
     """Return the files that are visible when `interpreter` runs `module` of `workspace`.
 
-    While no file changes, results are equal, so compare them to find out if a process is still suitable. The result of
-    a cheap search may be `age` seconds old. After a run, call this again with an `age` of 0, and discard the run's
-    results if the visible files differ.
+    While no file changes, the results of two calls are equal. So compare results to find out if a process still sees
+    the right files. The result of a cheap search may be `age` seconds old.
+
+    After a run, call this function again with an `age` of 0. If the visible files differ, discard the run's results.
 
     Raises:
         SandboxError: the module's own folders are too large to be searched for secrets.
@@ -131,10 +132,10 @@ def find_visible(
 def files_of(module: Module, workspace: Path, packages: Iterable[Path]) -> list[Path]:
     """Return the real paths of all existing files that contain a module's source or compiled code.
 
-    These are the file, its compiled files, its backups, and the copies in build folders and in `packages`.
+    There may be compiled files, backups, and copies in build folders and in `packages`.
     """
     paths = {module.path, real(module.path)}
-    with suppress(ValueError):  # The module may be outside its root.
+    with suppress(ValueError):  # The module's file may be outside its root folder.
         own = module.path.relative_to(module.root)
         built = (folder for base in {module.root, workspace} for folder in _built(base))
         paths |= {folder / own for folder in (*built, *packages)}
@@ -179,7 +180,7 @@ def _other_names(places: Iterable[Path], root: Path) -> Iterator[Path]:
 @dataclass(frozen=True, slots=True)
 class _VisibleFolders:
     shown: tuple[Path, ...] = ()
-    """Visible paths. Empty if the folders are too large to search."""
+    """Visible paths, or none if the folders are too large to search."""
     hidden: tuple[Path, ...] = ()
 
 
@@ -189,9 +190,8 @@ class _Search:
     def __init__(
         self, look: Callable[[], _VisibleFolders], patience: int = _PATIENCE, watched: Path | None = None
     ) -> None:
-        """`look` is the search. Its result is reused for `patience` times the duration of the search.
-
-        A change of the folder `watched` makes the result invalid at once.
+        """`look` is the search. A result is reused for `patience` times the duration of the search, but not after a
+        change of the folder `watched`.
         """
         self._look = look
         self._patience = patience
@@ -201,29 +201,28 @@ class _Search:
         self._looked = self._took = 0.0
 
     def found(self, moment: float | None = None) -> _VisibleFolders:
-        """Return a recent result, or search again.
-
-        The result of a cheap search may be `moment` seconds old.
-        """
+        """Return a recent result, or search again. The result of a cheap search may be up to `moment` seconds old."""
         if moment is None or self._took >= _CHEAP_SECONDS:
             moment = self._patience * max(self._took, _SHORT_SECONDS)
         began = time.monotonic()
         state = _changed(self._watched) if self._watched else 0
         known = self._known if began < self._looked + moment and state == self._state else None
-        # Search again if a hidden path no longer exists, because a mount cannot cover it.
+        # If a hidden path no longer exists, search again, because a mount cannot cover a missing path.
         if known is not None and all(map(os.path.lexists, known.hidden)):
             return known
         busy, before = time.thread_time(), self._known
         self._known, self._state = self._look(), state
         self._looked = began
-        # Do not count the time of the first search of new files, which is unusually long.
+        # Ignore the duration of the first search of new files, which is unusually slow.
         self._took = time.thread_time() - busy if self._known == before else 0.0
         return self._known
 
 
 @lru_cache(maxsize=_KEPT)
 def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -> VisiblePaths:
-    """Combine the results of several searches. The first is for the interpreter, and the others are for the project."""
+    """Combine the results of several searches. The first is of the interpreter's folders, the others are of the
+    project's folders.
+    """
     shown = dict.fromkeys(place for each in found[1:] for place in each.shown)
     hidden = [place for each in found for place in each.hidden]
     return VisiblePaths(interpreter, tuple(shown), _as_shown(hidden, [*shown, *interpreter.folders]))
@@ -231,7 +230,7 @@ def _visible_paths(interpreter: Interpreter, found: Sequence[_VisibleFolders]) -
 
 @lru_cache(maxsize=_KEPT)
 def _project(root: Path, wishes: Wishes) -> _Search:
-    """Return the search of a whole root folder."""
+    """Return the search of the whole folder `root`."""
     wide = is_wide(root)
 
     def look() -> _VisibleFolders:
@@ -244,7 +243,10 @@ def _project(root: Path, wishes: Wishes) -> _Search:
 
 @lru_cache(maxsize=_KEPT)
 def _part(root: Path, package: str, wishes: Wishes) -> _Search:
-    """Return the search for one package or for the modules directly in `root`, if `root` is too large to search."""
+    """Return the search of one package, or of the modules directly in `root`.
+
+    This search is used if `root` as a whole is too large.
+    """
 
     def look() -> _VisibleFolders:
         own = _own_parts(root, package)
@@ -258,7 +260,8 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
     def look() -> _VisibleFolders:
         secret: list[Path] = []
         for folder, levels in _looked_at(interpreter):
-            with suppress(TooLargeError):  # Python needs large folders, so show them.
+            # Folders that are too large to search stay visible, because Python needs them.
+            with suppress(TooLargeError):
                 secret += hidden(folder, levels=levels)
         for folder in interpreter.added:
             secret += _secrets_of_other(folder, wishes)
@@ -268,7 +271,7 @@ def _installed(interpreter: Interpreter, wishes: Wishes) -> _Search:
 
 
 def _looked_at(interpreter: Interpreter) -> Iterator[tuple[Path, int]]:
-    """Yield the installed folders to search, each with the maximum depth."""
+    """Yield the installed folders to search, each with its maximum depth of search."""
     yield from ((place, _LEVELS) for place in interpreter.parts if not is_within(place, OF_THE_SYSTEM))
     yield from ((place, _LEVELS_OF_PACKAGES) for place in interpreter.packages if not is_within(place, OF_THE_SYSTEM))
 
@@ -282,7 +285,9 @@ def _changed(folder: Path) -> int:
 
 
 def _own_parts(root: Path, package: str) -> list[Path]:
-    """Return the paths of a package, or of all modules in `root`. Links could lead anywhere, so they are left out."""
+    """Return the paths of a package, or of all modules in `root`. Links are left out, because a link could lead
+    anywhere.
+    """
     with suppress(OSError):
         if (root / package).is_dir() and not (root / package).is_symlink():
             return [root / package]
@@ -299,7 +304,10 @@ def _secrets_of_parts(own: Iterable[Path], wishes: Wishes) -> Iterator[Path]:
 
 
 def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
-    """Return the paths to hide in a folder of another project, or the folder itself if it is private there."""
+    """Return the paths to hide in a folder of another project.
+
+    Return the whole folder if it is private, or if the project is too large to search.
+    """
     try:
         found = hidden(project_of(folder) or folder, wishes, only=folder)
     except TooLargeError:
@@ -308,7 +316,7 @@ def _secrets_of_other(folder: Path, wishes: Wishes) -> Iterable[Path]:
 
 
 def _as_shown(secret: Iterable[Path], folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths in `folders` that lead to `secret` paths."""
+    """Return the paths by which code can reach `secret` files in `folders`. The paths of folders may contain links."""
     reals = [(folder, real(folder)) for folder in folders]
     found: dict[Path, None] = {}
     for path in secret:

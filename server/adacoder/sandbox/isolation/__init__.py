@@ -28,7 +28,7 @@ ENVIRONMENT: Mapping[str, str] = {
 """Environment of confined code, except for HOME and TMPDIR."""
 
 LIMITS: Mapping[str, int] = {
-    "AS": 8 << 30,  # This is more than the memory limit, because libraries reserve address space that they never use.
+    "AS": 8 << 30,  # More than the memory limit, because libraries reserve address space that they never use.
     "DATA": 2 << 30,
     "FSIZE": 16 << 20,
     "NOFILE": 256,
@@ -37,7 +37,7 @@ LIMITS: Mapping[str, int] = {
     "MSGQUEUE": 0,
     "SIGPENDING": 64,
 }
-"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Some are lower for its evaluations.
+"""Limits of a template (`resource.RLIMIT_*`), in bytes or counts. Evaluations have some lower limits.
 
 NPROC is not used, because it would count the processes of the user's other programs.
 """
@@ -67,9 +67,9 @@ class Stage:
     wrapper: tuple[str, ...]
     """Command that runs another command in isolation, or empty if the launcher does all the isolation."""
     confinement: tuple[str, ...]
-    """Arguments of `child/launcher.py` that tell it how to confine its process."""
+    """Arguments of `child/launcher.py` that say how to confine the launched process."""
     scratch: str
-    """Path of the scratch folder inside the sandbox. It has a subfolder for each concurrent evaluation."""
+    """Path of the scratch folder inside the sandbox, with a subfolder for each concurrent evaluation."""
     program: bytes = b""
     """Seccomp program of an evaluation, or empty."""
     importing: bytes = b""
@@ -77,13 +77,13 @@ class Stage:
     on_disk: bool = False
     """True if the scratch folder is on a real disk."""
     most_files: int = 0
-    """Maximum number of files of one evaluation. If it is 0, the template does not count files."""
+    """Maximum number of files of one evaluation. With 0, the template does not count files."""
     descriptors: tuple[int, ...] = ()
     """Descriptors that `wrapper` inherits."""
     holds: Callable[[], bool] = lambda: True
-    """Returns False if code may have seen a hidden file. Results must then be discarded."""
+    """Returns False if code may have seen a hidden file. The evaluation's results must then be discarded."""
     is_current: Callable[[], bool] = lambda: True
-    """Returns False if files of the project were added or replaced, so that a new template is needed."""
+    """Returns False if a new template is needed, because files of the project were added or replaced."""
 
     @property
     def environment(self) -> dict[str, str]:

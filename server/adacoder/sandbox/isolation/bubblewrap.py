@@ -37,11 +37,11 @@ class Features:
     """Features of this machine's bubblewrap."""
 
     proc: bool = True
-    """True if it can mount a new `/proc`. Containers often forbid this."""
+    """True if bubblewrap can mount a new `/proc`. Containers often forbid this."""
     disable_userns: bool = True
-    """True if it can forbid further user namespaces inside."""
+    """True if bubblewrap can forbid the creation of user namespaces inside the sandbox."""
     size: bool = True
-    """True if it can limit the size of a folder in memory."""
+    """True if bubblewrap can limit the size of a folder in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Bubblewrap:
 
     @property
     def isolation(self) -> Isolation:
-        """Full isolation: files, network and processes are each isolated in more than one way."""
+        """Full isolation. Files, network and processes are each isolated in more than one way."""
         return Isolation(Level.FULL, ("bubblewrap", *self.locks.names, "rlimits"))
 
     @contextmanager
@@ -66,7 +66,7 @@ class Bubblewrap:
         confinement = (
             *limits(SCRATCH, slots),
             *self.locks.confinement(files=False, processes=False),
-            # Mounts protect other files. These rules protect the evaluations' folders from each other.
+            # Mounts already protect other files. These rules also keep evaluations out of each other's folders.
             *(f"read={place}" for place in (*SYSTEM, *CONFIGURATION, *folders)),
             *(f"device={device}" for device in DEVICES),
         )
@@ -102,7 +102,7 @@ class Bubblewrap:
         if self.features.proc:
             yield from ("--proc", HIDDEN_PROC)
         yield from ("--dev", "/dev")
-        if not self.locks.landlock:  # Hide it, because no limit counts its mappings.
+        if not self.locks.landlock:  # Hide /dev/zero, because no limit counts memory that is mapped from it.
             yield from ("--ro-bind", os.devnull, "/dev/zero")
         for slot in range(slots):  # Limit each folder, so that none can fill the memory.
             if self.features.size:
@@ -123,16 +123,16 @@ class Bubblewrap:
 
 
 class _Covers:
-    """The hidden paths, each covered by a mount.
+    """The hidden paths. A mount covers each of them.
 
-    If someone removes or replaces a covered file, the kernel removes the mount. Code could then see a new file at the
-    path.
+    If a covered file is removed or replaced, the kernel removes the mount. Code could then see a new file at the path.
     """
 
     def __init__(self, places: Iterable[Path], cleanup: ExitStack) -> None:
         self._known: dict[Path, tuple[int, ...]] = {}
         for place in places:
-            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see it either.
+            # Skip a path that is missing, or that this user may not see. Code in the sandbox cannot see the path
+            # either.
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 if len(self._known) < _MOST_OPEN:
                     cleanup.callback(os.close, os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
@@ -143,7 +143,7 @@ class _Covers:
         return self._known
 
     def hold(self) -> bool:
-        """Return whether all covered files are still the same, so that all mounts still exist."""
+        """Return whether no covered file was removed or replaced, so that all mounts still exist."""
         try:
             found = [_identity(place, is_open=number < _MOST_OPEN) for number, place in enumerate(self._known)]
         except OSError:
@@ -160,8 +160,8 @@ def _covered(places: Iterable[Path]) -> Iterator[_Covers]:
 def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
     """Return numbers that change when a file or folder is replaced.
 
-    While a file is open, its inode number is unique. A closed file needs the time of the last change as well, because
-    its inode number may be reused.
+    The inode number of an open file is unique. The inode number of a closed file may be reused, so the time of the last
+    change is added.
     """
     found = os.lstat(place)
     return found.st_dev, found.st_ino, 0 if is_open else found.st_ctime_ns
@@ -171,7 +171,7 @@ def _identity(place: Path, *, is_open: bool) -> tuple[int, ...]:
 def _pipe(arguments: Iterable[str]) -> Iterator[int]:
     """Yield a descriptor from which bubblewrap reads its arguments.
 
-    The arguments contain the names of hidden files. Code in the sandbox could read them on the command line.
+    The arguments name hidden files. Code in the sandbox could read them on the command line.
     """
     data = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     read, write = os.pipe()

@@ -28,7 +28,7 @@ class Locks:
     landlock: int
     """Version (ABI) of Landlock, or 0 if the kernel lacks it."""
     machine: str
-    """Machine type as in `os.uname`. Seccomp programs depend on it."""
+    """Machine type as in `os.uname`, because a seccomp program is made for one machine type."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,8 +38,7 @@ class Locks:
     def confinement(self, *, files: bool, processes: bool) -> Iterator[str]:
         """Yield the launcher's arguments that apply these locks.
 
-        Pass True for `files` if nothing else protects files, and True for `processes` if nothing else protects other
-        processes.
+        `files` is True if nothing else protects files. `processes` is True if nothing else protects other processes.
         """
         if self.landlock:
             yield f"landlock={self.landlock}"

@@ -3,7 +3,7 @@
 Code may read the system's libraries, the interpreter and the project, except secrets. It may write to its own scratch
 folder. It cannot reach the network or any process outside.
 
-Isolation by bubblewrap is stronger. Here, code can see the names of files that it may not read.
+Isolation by bubblewrap is stronger. With Landlock, code can see the names of files that it may not read.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _Entries: TypeAlias = list[tuple[str, int]]
 
 
 def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
-    """Yield the visible paths with their rights. Add folders that may only be listed to `listed`."""
+    """Yield the visible paths with their access rights. Add each folder that may only be listed to `listed`."""
     hidden = [real(secret.parent) / secret.name for secret in visible.hidden]
     for folder in (*unmoved(visible.interpreter.folders), *map(real, (*tools(), *visible.shown))):
         yield from _around(folder, hidden, listed)
@@ -75,8 +75,8 @@ def _visible(visible: VisiblePaths, listed: dict[Path, _Entries]) -> Iterator[tu
 def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -> Iterator[tuple[Path, str]]:
     """Yield paths and rights that allow reading everything in `place` except the `hidden` paths.
 
-    Landlock cannot deny a path in an allowed folder. So each visible entry of a folder with hidden paths is allowed
-    separately.
+    Landlock cannot deny a path inside an allowed folder. So if a folder contains hidden paths, each visible entry of
+    the folder is allowed separately.
     """
     if is_within(place, hidden):
         return
@@ -90,10 +90,10 @@ def _around(place: Path, hidden: Sequence[Path], listed: dict[Path, _Entries]) -
 
 
 def _entries(folder: Path) -> _Entries:
-    """Return the names and inode numbers of a folder's entries, sorted. If they change, a new template is needed.
+    """Return the names and inode numbers of a folder's entries, sorted.
 
-    A Landlock rule is for a file, not for its name. So a rule no longer holds after an editor has replaced the file.
-    Links are left out, because a rule for a link would apply to the link's target.
+    If they change, a new template is needed. A Landlock rule applies to a file, not to a name, so the rule is lost when
+    an editor replaces the file. Links are left out, because a rule for a link would apply to the link's target.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         return sorted((entry.name, entry.inode()) for entry in entries if not entry.is_symlink())

@@ -1,7 +1,7 @@
 """Create scratch folders on disk, for mechanisms that cannot create them in memory.
 
-AdaCoder locks each folder that it creates. The kernel releases the lock when AdaCoder ends, even if it is killed. So an
-unlocked folder was left behind and can be removed.
+AdaCoder locks each folder that it creates. When AdaCoder ends or is killed, the kernel releases the lock. So an
+unlocked folder was left behind, and can be removed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 _FOLDER_BYTES = 4096
 """Assumed size of a folder, as on most file systems. Reading the real sizes would take too long."""
 _MOST_LOCKED = 8
-"""Maximum nesting of folders that deny access to their owner. The search keeps a descriptor open for each of them."""
+"""Maximum nesting of folders that deny access to their owner. The search keeps a descriptor open for each such folder.
+"""
 _MOST_SECONDS = 10.0
 """Maximum seconds that a start of AdaCoder spends on removing old folders. The next start removes the rest."""
 
 
 @contextmanager
 def scratch(parent: str | None = None) -> Iterator[str]:
-    """Create a folder and yield its path. At the end, remove it, whatever hostile code has put in.
+    """Create a scratch folder and yield its path. At the end, remove the folder, even if hostile code has filled it.
 
     By default, `parent` is the system's folder for temporary files.
     """
@@ -56,7 +57,7 @@ def _make(parent: str | None) -> tuple[str, int]:
     """Create and lock a folder. Return its path and the descriptor that holds the lock."""
     while True:
         folder = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-        # Another AdaCoder may remove the folder before it is locked, so try again.
+        # Another AdaCoder may remove the folder before it is locked. In that case, create another folder.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY)
             if _is_locked(lock) and os.path.lexists(folder):
@@ -70,7 +71,7 @@ def _is_locked(folder: int) -> bool:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # On this file system, no process can lock folders, and so none removes them.
+    except OSError:  # This file system has no locks, so other processes never remove the folder.
         pass
     return True
 
@@ -99,7 +100,10 @@ def remove_left() -> None:
 
 
 def _keeps_names(folder: str) -> bool:
-    """Return whether a folder is safe from other users, who could otherwise replace an entry before its removal."""
+    """Return whether a folder is safe from other users.
+
+    In an unsafe folder, another user could replace an entry just before AdaCoder removes the entry.
+    """
     found = os.stat(folder)  # noqa: PTH116  # All of this file uses `os`.
     own = found.st_uid in (0, os.geteuid())
     return own and bool(found.st_mode & stat.S_ISVTX or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
@@ -133,12 +137,14 @@ def is_overfull(folder: str, pid: int | None) -> bool:
                 if size > SCRATCH_SIZE or count > SCRATCH_FILES:
                     return True
     except OSError:
-        return True  # The folders are nested too deeply or deny access, as only hostile code does.
+        return True  # Only hostile code nests folders too deeply, or denies access to them.
     return size > SCRATCH_SIZE
 
 
 def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
-    """Yield the bytes of each entry below a folder. `locked` counts the enclosing folders that denied access."""
+    """Yield the size of each entry below a folder, in bytes. `locked` is the number of enclosing folders that denied
+    access.
+    """
     folders = [folder]
     while folders:
         place = folders.pop()
@@ -155,9 +161,10 @@ def _sizes(folder: str, locked: int = 0) -> Generator[int, None, None]:
 
 
 def _sizes_of_locked(folder: str, locked: int) -> Iterator[int]:
-    """Open up a folder that denies access to its owner, yield the sizes below, and restore its mode.
+    """Yield the sizes of the entries below a folder that denies access to its owner.
 
-    Hostile code may replace the folder by a link to a folder outside, or move it. In that case, change nothing.
+    The owner gets access for as long as this takes. Hostile code may move the folder, or replace it by a link to a
+    folder outside. In these cases, change nothing.
     """
     try:
         handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)

@@ -1,6 +1,6 @@
-"""Isolation by macOS' own sandbox, sandbox-exec(1). It is experimental, and was never tried on macOS.
+"""Isolation by macOS' own sandbox, sandbox-exec(1).
 
-AdaCoder uses this mechanism only if `probe` has proved that it works.
+This mechanism is experimental, and was never tried on macOS. AdaCoder uses it only if `probe` has proved that it works.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _profile(visible: VisiblePaths, folder: str) -> Iterator[str]:
     )
     yield "(version 1)"
     yield "(deny default)"
-    yield "(allow process-fork)"  # The template forks evaluations. They cannot fork, because of limits.
-    yield "(allow process-exec*)"  # Only readable programs can be run.
+    yield "(allow process-fork)"  # The template forks evaluations. A limit keeps evaluations from forking.
+    yield "(allow process-exec*)"  # Code can run only programs that it can read.
     yield "(allow signal (target self) (target children))"
     yield "(allow sysctl-read)"
     yield '(allow file-read-metadata (subpath "/"))'

@@ -6,8 +6,8 @@ which denies the calls that only the template needs. If several filters apply, t
 A program is written in classic BPF, as an array of `struct sock_filter`. It can be built on any machine for any
 supported machine.
 
-A filter allows all calls that are not denied, except calls newer than its table. A lock on a file has no effect, but
-reports success. The errors of denied calls are:
+A filter allows all calls that no rule denies, except calls that are newer than the table of known calls. Locks of files
+report success but have no effect. The errors of denied calls are:
 
     EAFNOSUPPORT, ENETUNREACH   for the network
     EAGAIN                      for a new process or program
@@ -33,10 +33,10 @@ MACHINES = frozenset(syscalls.MACHINES)
 """Supported machines, as uname(2) names them."""
 
 OWN_PID = int.from_bytes(b"pid?", "little")
-"""Placeholder in the child filter. Replace it by the process's own id before loading the filter.
+"""Placeholder in the child filter for the process's own id. Replace the placeholder before loading the filter.
 
-No process has this number as its id, so a filter with the placeholder denies every signal. The bytes of the placeholder
-occur nowhere else in the filter.
+Until then, the filter denies every signal, because no process has this id. The bytes of the placeholder occur nowhere
+else in the filter.
 """
 
 
@@ -49,11 +49,13 @@ class UnsupportedMachine(SandboxError):
 
 
 def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
-    """Return the filter that is loaded before the user's interpreter starts. Forking and running programs stay allowed.
+    """Return the filter that is loaded before the user's interpreter starts.
+
+    Forking and running programs stay allowed.
 
     Args:
         machine: as in uname(2).
-        files: True to deny changes to files that Landlock cannot deny. Needed without read-only mounts.
+        files: True to deny changes of files that Landlock does not control. Needed without read-only mounts.
         signals: True to deny all signals. Needed without a process namespace and without Landlock's control of signals.
 
     Raises:
@@ -78,11 +80,12 @@ def template_filter(machine: str, *, files: bool, signals: bool) -> bytes:
 
 
 def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) -> bytes:
-    """Return the filter of an *importer*, a process that imports a module and then forks its evaluations.
+    """Return the filter of an *importer*, a process that imports a module and then forks evaluations.
 
-    It denies what `child_filter` denies, except calls for importing and forking. Pass True for `signals` if nothing
-    else keeps the importer from signalling other processes. The evaluations then cannot send signals either, even to
-    themselves.
+    The filter denies the same calls as `child_filter`, except calls that importing and forking need.
+
+    `signals` is True if nothing else keeps the importer from signalling other processes. The evaluations then cannot
+    send signals either, even to themselves.
     """
     known = _machine(machine)
     return _assemble(
@@ -96,13 +99,13 @@ def importer_filter(machine: str, *, owns_devices: bool = False, signals: bool) 
 
 
 def child_filter(machine: str, *, owns_devices: bool = False) -> bytes:
-    """Return the filter of an evaluation's process. It denies child processes, and signals to other processes.
+    """Return the filter of an evaluation, which denies child processes and signals to other processes.
 
     Before loading the filter, replace OWN_PID in it. `machine` is as in uname(2).
 
-    Attributes of a file can be changed only through an open descriptor, so Landlock controls which files these are.
-    Pass True for `owns_devices` if the process is root. It then cannot change any attributes, because it could deny
-    everyone access to a device.
+    Code can change a file's attributes only through an open descriptor, so that Landlock controls the access.
+    `owns_devices` is True if the process is root. All changes of attributes are then denied, because root could make a
+    device inaccessible for everyone.
 
     Raises:
         UnsupportedMachine: there is no filter for this machine.
@@ -129,7 +132,7 @@ def _machine(name: str) -> Machine:
 
 
 class Errno(IntEnum):
-    """Error numbers of Linux. The `errno` module has those of the current system, which may be another."""
+    """Error numbers of Linux. The `errno` module has the numbers of the current system, which may not be Linux."""
 
     SUCCESS = 0
     """The call reports success, but does nothing."""
@@ -153,7 +156,9 @@ class _Instruction:
 
 
 _Block: TypeAlias = tuple[_Instruction, ...]
-"""Consecutive instructions. Jumps lead to instructions of the block, or to the first instruction after it."""
+"""Consecutive instructions. A jump leads to another instruction of the block, or to the first instruction after the
+block.
+"""
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
 _IF_EQUAL, _IF_GREATER, _IF_AT_LEAST, _IF_ANY_BIT = 0x15, 0x25, 0x35, 0x45
@@ -190,8 +195,8 @@ def _answer(errno: Errno) -> _Block:
 _ALLOW: _Block = (_Instruction(_RETURN, 0x7FFF_0000),)
 _KILL_PROCESS: _Block = (_Instruction(_RETURN, 0x8000_0000),)
 
-# Each of these functions returns instructions that run `then` if a condition is true. `then` ends the program. If the
-# condition is false, the instructions after `then` run.
+# Each of these functions returns instructions that run `then` if a condition is true. Otherwise the instructions after
+# `then` run. `then` must end the program.
 
 
 def _if_any(values: Iterable[int], then: _Block) -> _Block:
@@ -237,7 +242,7 @@ _ALWAYS = (
     # Deny the network. Allow pairs of connected sockets, because asyncio needs a pair.
     _Denial(Errno.EAFNOSUPPORT, "socket"),
     _Denial(Errno.ENETUNREACH, "connect bind listen accept accept4 sendmmsg recvmmsg"),
-    # Deny calls that a filter cannot check, because their arguments are in memory, or because they run other calls.
+    # Deny calls that a filter cannot check, because their arguments are in memory, or because they start other calls.
     _Denial(Errno.ENOSYS, "clone3 openat2 io_uring_setup io_uring_enter io_uring_register io_setup"),
     # Deny access to the memory and descriptors of other processes, and signals that bypass the rules for kill.
     _Denial(Errno.EPERM, "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease kcmp"),
@@ -245,12 +250,13 @@ _ALWAYS = (
     # Deny namespaces and mounts, because they could uncover hidden files.
     _Denial(Errno.EPERM, "unshare setns chroot pivot_root mount umount2 mount_setattr"),
     _Denial(Errno.EPERM, "open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick"),
-    # Deny access to files without a path, because mounts and Landlock protect paths. Also deny device files.
+    # Deny device files, and access to files without a path, because mounts and Landlock protect only paths.
     _Denial(Errno.EPERM, "name_to_handle_at open_by_handle_at fanotify_init mknod mknodat"),
-    # Make locks do nothing. Otherwise code could lock any file that it can read, and make other programs wait.
-    # Evaluations need no locks, because no other process can open their files.
+    # Make locks do nothing. Otherwise code could lock any file that it can read, so that other programs wait.
+    # Evaluations need no locks, because no other process can open an evaluation's files.
     _Denial(Errno.SUCCESS, "flock"),
-    # Deny attributes, which remain after a file is emptied, and watches, because each user has only a few.
+    # Deny changes of owners and attributes, which remain after a file is emptied. Deny watches, because each user has
+    # only a few watches.
     _Denial(Errno.EPERM, "chown fchown lchown fchownat file_setattr"),
     _Denial(Errno.EPERM, "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat"),
     _Denial(Errno.EPERM, "inotify_init inotify_init1 inotify_add_watch"),
@@ -273,20 +279,20 @@ _ALWAYS = (
 _FILES = (
     # Deny calls that change files and that Landlock does not control.
     _Denial(Errno.EPERM, "chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat"),
-    # Landlock denies this call only since ABI 3.
+    # Before ABI 3, Landlock does not control this call.
     _Denial(Errno.EPERM, "truncate"),
-    # Deny sending descriptors, because a descriptor in a message can keep a deleted file that no limit counts.
+    # Deny sending descriptors, because a message can hold a deleted file, which no limit counts.
     _Denial(Errno.EPERM, "sendmsg"),
 )
 
 _SIGNALS = (
-    # Deny all signals, because the target may be any process of the user. An exception for an evaluation's own id is
-    # impossible, because the id is not known yet.
+    # Deny all signals, because the target may be any process of the user. Signals to the own process are denied as
+    # well, because its id is not known yet.
     _Denial(Errno.EPERM, "kill tkill tgkill"),
 )
 
 _CHILD = (
-    # Keep an evaluation a single process, so that killing it leaves nothing behind.
+    # Keep an evaluation to a single process, so that killing the process leaves nothing behind.
     _Denial(Errno.EAGAIN, "fork vfork"),
     _Denial(Errno.ENOSYS, "clone3"),
 )
@@ -297,7 +303,7 @@ _IMPORTER = (
     _Denial(Errno.EPERM, "setsid setpgid pidfd_open tkill rt_sigqueueinfo rt_tgsigqueueinfo"),
     # Deny changes by path, because the path may lead to another evaluation's folder.
     _Denial(Errno.EPERM, "chmod fchmodat fchmodat2 utime utimes futimesat"),
-    # Deny new rules of Landlock, because a rule keeps a deleted file that no limit counts.
+    # Deny new rules of Landlock, because a rule can hold a deleted file, which no limit counts.
     _Denial(Errno.EPERM, "landlock_create_ruleset landlock_add_rule"),
 )
 
@@ -305,7 +311,7 @@ _ATTRIBUTES = (_Denial(Errno.EPERM, "fchmod utimensat"),)
 
 
 def _deny(machine: Machine, denials: Iterable[_Denial]) -> Iterator[_Instruction]:
-    """Yield instructions that deny these calls. The number of the current call is already loaded."""
+    """Yield instructions that deny the calls in `denials`. The number of the current call is already loaded."""
     listed = [*denials]
     for errno in Errno:
         names = [name for denial in listed if denial.errno is errno for name in denial.calls.split()]
@@ -317,7 +323,7 @@ def _foreign(machine: Machine) -> _Block:
     """Deny calls that are not in the table, and kill a process that uses the calls of another architecture.
 
     On another architecture, the same numbers mean other calls. The x32 calls of x86-64 have high numbers, so they count
-    as unknown. Afterwards, the number of the call is loaded.
+    as unknown. After these instructions, the number of the call is loaded.
     """
     return (
         *_LOAD_ARCHITECTURE,
@@ -332,7 +338,7 @@ def _foreign(machine: Machine) -> _Block:
 
 
 def _on(machine: Machine, calls: str, then: _Block) -> _Block:
-    """Run `then` if the current call is one of these. `then` must end the program."""
+    """Run `then` if the current call is one of `calls`. `then` must end the program."""
     numbers = machine.numbers(calls.split())
     return _if_any(numbers, then) if numbers else ()
 
@@ -347,8 +353,9 @@ _THREADS = (
     *_unless(_CLONE_THREAD | _CLONE_FILES, _answer(Errno.EAGAIN)),
     *_ALLOW,
 )
-"""Deny new processes, but allow threads. Threads must share their descriptors, because each would have its own limit
-otherwise.
+"""Deny new processes, but allow threads.
+
+A thread must share its process's descriptors. Otherwise each thread would have its own limit of descriptors.
 """
 
 _MAP_SHARED, _MAP_ANONYMOUS = 0x01, 0x20
@@ -360,7 +367,7 @@ _NO_SHARED_MEMORY = (
 )
 """Deny shared memory without a file, because no limit counts this memory.
 
-MAP_SHARED_VALIDATE includes the bit of MAP_SHARED, so the mask matches both.
+The mask also matches MAP_SHARED_VALIDATE, which contains the bit of MAP_SHARED.
 """
 
 _OWN_SIGNALS = (*_load_argument(0), *_unless(OWN_PID, _answer(Errno.EPERM)), *_ALLOW)
@@ -377,7 +384,7 @@ _ADOPTING = (
     *_if_any([_SET_CHILD_SUBREAPER], (*_load_argument(1), *_if_any([0], _answer(Errno.EPERM)), *_ALLOW)),
     *_ALLOW,
 )
-"""Keep the process adopting its orphans, so that AdaCoder can find and kill them."""
+"""Keep a process from giving up the adoption of orphans, so that AdaCoder can find and kill the orphans."""
 
 _UNIX, _DATAGRAM = 1, 2
 _CONNECTED_PAIRS = (
@@ -387,7 +394,7 @@ _CONNECTED_PAIRS = (
     *_if_bits(_DATAGRAM, _answer(Errno.EAFNOSUPPORT)),
     *_ALLOW,
 )
-"""Allow only stream sockets. A datagram socket could send to other programs' sockets.
+"""Allow only pairs of stream sockets. A datagram socket could send to sockets of other programs.
 
 `_DATAGRAM` is a bit of SOCK_DGRAM and SOCK_RAW, but not of SOCK_STREAM and SOCK_SEQPACKET.
 """
@@ -399,7 +406,9 @@ _BY_DESCRIPTOR = (
     *_unless(0, _answer(Errno.EPERM)),
     *_ALLOW,
 )
-"""Allow a change of a file's times only through a descriptor. The path pointer, two words, is then 0."""
+"""Allow changes of a file's times only through a descriptor. The call then has no path, so both words of the pointer
+are 0.
+"""
 
 _LOCKS = (6, 7, 37, 38)
 """F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW."""
@@ -415,7 +424,7 @@ _COMMANDS = (
 """Deny dangerous commands of fcntl:
 
 * Locks have no effect, as with `flock`.
-* The owner of a descriptor can get any signal. So code could kill another process by making it the owner.
+* The owner of a descriptor can get any signal. So code could make another process the owner, and kill this process.
 * A lease makes other programs wait when they open the file.
 * Each user has only a few watches on folders.
 * A large pipe uses memory that all pipes of the user share.
@@ -431,21 +440,23 @@ _CONTROLS = (
     *_mask(0xFF00),
     *_if_any([ord(kind) << 8 for kind in "fvX\x94\xf5"], _answer(Errno.EPERM)),
 )
-"""Deny dangerous requests of ioctl. These instructions do not end the program, so others can follow.
+"""Deny dangerous requests of ioctl.
 
-Denied are setting a socket's owner, typing into the terminal, and most requests to file systems. Many of these change a
-file that is open only for reading. The second byte of their numbers shows the file system: any (f, v, X), Btrfs (0x94)
-or F2FS (0xf5). Cloning a file stays allowed, because it needs write access.
+These are setting a socket's owner, typing into the terminal, and most requests to file systems, because many can change
+a file that is open only for reading. The second byte of a request shows the file system: any (f, v, X), Btrfs (0x94) or
+F2FS (0xf5). Cloning a file stays allowed, because cloning needs write access.
+
+These instructions do not end the program, so others can follow.
 """
 
 _TRUNC, _ACCESS_MODE = 0o1000, 0o3
 
 
 def _truncation(flags: int) -> _Block:
-    """Deny emptying a file (O_TRUNC) without write access. Landlock denies this only since ABI 3.
+    """Deny emptying a file (O_TRUNC) without write access, because Landlock denies this only since ABI 3.
 
-    `flags` is the index of the argument with the flags. The kernel also accepts mode 3, which gives no write access
-    either.
+    `flags` is the index of the call's argument with the flags. The kernel also accepts mode 3, which gives no write
+    access.
     """
     truncating = (*_mask(_ACCESS_MODE), *_if_any([0, 3], _answer(Errno.EPERM)), *_ALLOW)
     return (*_load_argument(flags), *_if_bits(_TRUNC, truncating), *_ALLOW)

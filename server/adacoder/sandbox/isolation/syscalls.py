@@ -22,7 +22,7 @@ class Machine:
     architecture: int
     """The machine's AUDIT_ARCH, as in linux/audit.h."""
     unassigned: range
-    """Numbers between the machine's own calls and the calls that all machines share. No call has them."""
+    """Numbers that no call has, between the machine's own calls and the calls that all machines share."""
     column: int
     """Column of `_TABLE` with the machine's numbers."""
 

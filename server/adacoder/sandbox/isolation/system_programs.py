@@ -1,7 +1,7 @@
-"""Find the programs that AdaCoder runs outside isolation, such as bubblewrap. Only root may be able to change them.
+"""Find the programs that AdaCoder runs outside isolation, such as bubblewrap.
 
-PATH alone is not safe, because it may contain a virtual environment, `.` or a folder of the project. So the program
-must be in a system folder.
+Only root may be able to change such a program. So the program must be in a system folder. PATH alone is not safe,
+because it may contain a virtual environment, `.` or a folder of the project.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _FOLDERS = (
 )
 """Folders of the system's programs. The last three belong to NixOS, Nix and Guix.
 
-Checking the owner is not enough. In a container, root often owns a project's programs as well.
+A program in another folder is not trusted, even if root owns the program. In a container, root often owns a project's
+programs.
 """
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -66,8 +67,8 @@ def _is_roots(path: Path) -> bool:
 def _is_nobodys(user: int) -> bool:
     """Return whether `user` is the overflow id, which stands for all users outside of this user namespace.
 
-    Such files are safe, because no process in the namespace can have this id. In a container without root, they belong
-    to the machine's root.
+    Files of this user are safe, because no process in the namespace can have the id. In a container without root, the
+    files belong to the machine's root.
     """
     with suppress(OSError, ValueError):
         unknown = int(Path("/proc/sys/kernel/overflowuid").read_text(encoding="ascii"))
