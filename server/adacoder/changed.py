@@ -67,7 +67,7 @@ class Changed:
         self._gone: list[tuple[Weakened, Target, frozenset[str]]] = []
         """Docstrings that no longer exist, with the names that the file defines now."""
         self._new: list[Target] = []
-        """New docstrings whose examples were run. Each may be a renamed docstring."""
+        """New docstrings whose examples were run. Each may be an earlier docstring under a new name."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
         """For each workspace, the commit's texts of all Python files that differ."""
         self._same_data: dict[Path, bool] = {}
@@ -100,7 +100,7 @@ class Changed:
     async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
         """Return the `files` that differ from the commit.
 
-        Removed files and changed settings are reported by `weakened`, and files that are not checked by `skipped`.
+        `weakened` reports removed files and changed settings. `skipped` has the files that are not checked.
 
         Args:
             top: the folder or file to check.
@@ -175,7 +175,7 @@ class Changed:
     ) -> tuple[Outcome, ChangeResult]:
         """Check a docstring. Also run its earlier examples and its earlier code.
 
-        `covers` and `tested` are arguments of `Checks.check`.
+        `covers` and `tested` mean the same as in `Checks.check`.
         """
         outcome = await checks.check(task, change.now.unreadable, once=True, covers=covers, tested=tested)
         if outcome.status is Status.ERROR:
@@ -213,7 +213,7 @@ class Changed:
     async def _has_same_data(self, folder: Path) -> bool:
         """Return whether all files other than Python files are unchanged.
 
-        The earlier code may need the earlier files.
+        The earlier code may need their earlier contents.
         """
         async with self._reading:
             if folder not in self._same_data:
@@ -334,7 +334,7 @@ def _above(path: Path, revision: Revision) -> Iterable[Path]:
 
 
 def _access(revision: Revision) -> Access:
-    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # a secret does not hide the settings
+    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # read the settings, even next to a secret
 
 
 def _text(path: Path, access: Access) -> str:

@@ -57,7 +57,7 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Code that compiles a text without running the text. It prints the line and the message of a syntax error."""
+"""Code that compiles a text without running it, and prints the line and the message of a syntax error."""
 _IGNORED = """print(__import__("json").dumps([
     None if names is None else [str(name)[:300] for name in names]
     for names in map(globals().get, ("collect_ignore", "collect_ignore_glob"))

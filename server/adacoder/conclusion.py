@@ -10,9 +10,9 @@ from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, ProjectTest
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn an attempt into an Outcome. Only this function decides that a function is `verified`.
 
-    A function is verified if an example that shows an output, or a test of the project, has run the function. All such
-    examples and tests must pass. A memorised answer, or a test that passed only at the second try, leaves the function
-    unverified.
+    An example that shows an output, or a test of the project, must have run the function. All such examples and tests
+    must pass, and every example that no directive skips must have a result. A memorised answer, or a test that passed
+    only at the second try, leaves the function unverified.
 
     For a class or a module, one passed example is enough, whatever code it ran.
     """

@@ -69,7 +69,7 @@ class Directives:
     freed: frozenset[str] = frozenset()
     """Packages that the example no longer needs."""
     problem: str = ""
-    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty if there is no error."""
+    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty without an error."""
 
     def then(self, later: Directives) -> Directives:
         """Combine these directives with `later` directives, which have priority."""

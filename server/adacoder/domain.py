@@ -74,7 +74,7 @@ class Example:
     needs: frozenset[str] = frozenset()
     """Packages that the example needs, such as `numpy` or `numpy>=2.0`. If one is missing, the example is skipped."""
     problem: str = ""
-    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty if there is no error."""
+    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty without an error."""
     is_block: bool = False
     """True if the example is a block such as `.. testcode::`. Only its printed output is compared."""
     above: int = 0
@@ -265,10 +265,10 @@ class Timing:
     """The times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Seconds of waiting until the model server has finished other requests."""
+    """Seconds until the model server began, because it was busy with other requests."""
     load: float = 0.0
     prompt: float = 0.0
-    """Seconds for reading the prompt. If this is not reported, the seconds before the first token."""
+    """Seconds for reading the prompt. If they are not reported, the seconds before the first token."""
     generation: float = 0.0
     """Seconds for writing the reply."""
 
@@ -385,7 +385,7 @@ class Reached:
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Jumps from the line of a condition to another line. Empty if the interpreter does not report jumps."""
+    """Jumps from the line of a condition to another line. Empty if the interpreter does not report them."""
 
 
 NOTHING = Reached()
@@ -432,7 +432,7 @@ class ExampleResult:
     In the form "`f` is a …", the code may be a compiled form of the target.
     """
     counts: bool = True
-    """False if the example may fail, for example because it runs only other code than the target."""
+    """False if the example may fail, for example because it only runs other code than the target."""
     reached: Reached = NOTHING
     """Code of the target that the example reached. Empty if this was not requested."""
     skipped: bool = False
@@ -508,7 +508,7 @@ class Verdict:
     reachable: Reached = NOTHING
     """All lines and branches of the target's code. Empty if they were not requested."""
     coverage: Coverage | None = None
-    """Coverage of a candidate that passed. None if there is none."""
+    """Coverage of a candidate that passed, or None."""
     edits: tuple[Edit, ...] = ()
     """Edits that insert the candidate into the text in which it was evaluated."""
     tests: tuple[ProjectTest, ...] = ()

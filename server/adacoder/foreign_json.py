@@ -14,9 +14,9 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of opening brackets and commas in a text.
+"""Maximum number of opening brackets and commas in a text. This limits the number of values.
 
-This limits the number of values, which need 100 bytes each.
+A value needs about 100 bytes.
 """
 
 

@@ -26,7 +26,7 @@ class Asked(Details):
     is_known: bool = False
     """True if the model gave the same reply before."""
     again: str = ""
-    """The reason for asking the model a second time. Empty at the first time."""
+    """The reason for asking the model again. Empty for the first question."""
     unread: bool = False
     """True if the reply could not be read. Then a default answer was used."""
     designed: tuple[Example, ...] | None = None

@@ -42,7 +42,7 @@ class Remedy:
     command on the function, such as `fix`.
     """
     words: str = ""
-    """The text of the message about the action. Empty if the message does not mention the action."""
+    """The words in the message for this action. Empty if the message does not mention the action."""
     model: str = ""
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ class PrivateFolder:
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """Use a folder below `around`. `names` are the names of the folders on the way.
+        """Use the folder `around/NAME/NAME/…`, where `names` are the names.
 
         `around` must belong to the user, as `~/.cache` does.
         """

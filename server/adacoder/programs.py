@@ -38,7 +38,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def run(work: Coroutine[object, object, T]) -> T:
-    """Run `work` like `asyncio.run`, but first let all programs start before the loop ends.
+    """Run `work` like `asyncio.run`, but never hang at the end because a program is being started.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.

@@ -18,7 +18,7 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Files because of which pip can install a folder."""
+"""Names of files with which pip can install a folder."""
 MARKS = (*BUILD_FILES, ".git")
 """Files and folders that mark a project folder. One is enough."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
@@ -27,7 +27,7 @@ FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packa
 These folders are not searched for secrets. So never add a name that a user may give to a folder.
 """
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Names of folders that tools create. A folder with an `__init__.py` belongs to the project in spite of its name."""
+"""Names of folders that tools create. With an `__init__.py`, such a folder still belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
 """Names of folders with code that does not belong to the project."""
 NOTEBOOK = ".ipynb"
@@ -146,7 +146,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 def _own_entries(
     folder: Path, skip: Callable[[Skipped], object] | None, suffixes: Collection[str]
 ) -> Iterator[tuple[bool, Path]]:
-    """Yield the files and folders in `folder` that belong to the project. Each is a pair (True for a folder, path)."""
+    """Yield the project's own entries of `folder` as pairs: True for a folder, and the path."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name

@@ -132,8 +132,8 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
     Args:
         folder: a folder in the repository.
-        base: a full commit id, or a name such as `main`. A name stands for the merge base of this commit and HEAD.
-            None stands for HEAD.
+        base: a full commit id, or a name such as `main`. A name is replaced by the merge base of its commit and
+            HEAD. If None, HEAD.
 
     Raises:
         TargetError: git is not installed, or the repository or the commit does not exist.
@@ -182,7 +182,7 @@ def repository_around(folder: Path) -> Path:
     The repository's configuration could name another folder, so it is not read.
 
     Raises:
-        TargetError: there is no repository.
+        TargetError: the folder is outside of all repositories.
     """
     real = _real(folder)
     found = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)

@@ -29,7 +29,7 @@ class Mode(StrEnum):
     REPAIR = "repair"
     """Fix the function by rules, without a model."""
     ANOTHER = "another"
-    """Write another version of the function."""
+    """Write a version of the function that differs from earlier versions."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
@@ -73,7 +73,7 @@ class Task:
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
-        """Raise an error if the target's file may not be read.
+        """Check that the target's file may be read.
 
         Raises:
             AdaCoderError: the file may not be read.

@@ -212,7 +212,7 @@ class _CheckRequest:
 
     def _of_saved(self) -> Checks:
         if self._saved is None:
-            from adacoder.checks import Checks  # This import is slow, but the Service already needs it.
+            from adacoder.checks import Checks  # slow, but the Service has already imported this module
 
             self._saved = Checks()
         return self._saved
@@ -261,7 +261,7 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 async def _about(
     ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
-    """Return an answer with the items of one document.
+    """Return the items of one document as an answer.
 
     `items` is called in a thread, because it parses the document.
     """

@@ -1,9 +1,9 @@
 """Handle requests and commands about functions.
 
-A command starts a job. It is answered at once with `{accepted, jobId, reason}`, because editors block until the answer.
-`adacoder/run` waits for its job. Its answer is the object that `--json` prints, with further members such as `applied`.
+A command starts a job, and is answered at once with `{accepted, jobId, reason}`, because editors block until the
+answer. `adacoder/run` waits for its job, and answers with the object that `--json` prints.
 
-A problem that the user can solve is a `reason` in the answer, because editors show an error twice.
+For a problem that the user can solve, the answer has a `reason`. It is not an error, because editors show errors twice.
 """
 
 from __future__ import annotations

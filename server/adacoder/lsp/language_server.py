@@ -41,7 +41,7 @@ _SAVING_AS = 1.0
 _FILES = types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")
 _OPTIONS: dict[str, Any] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),  # else pygls does not announce the feature
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),  # pygls announces it only with options
     types.WORKSPACE_DID_RENAME_FILES: types.FileOperationRegistrationOptions([_FILES]),
 }
 
@@ -92,7 +92,7 @@ class ClientState:
         self.looking_up = asyncio.Lock()
         """Lock during the search for the function of a new job.
 
-        A cancellation waits for this lock, so that it also reaches a job that was requested just before.
+        A cancellation waits for this lock, so that it also cancels a job that was requested just before.
         """
         self._client = client
         self._restored: asyncio.Task[None] | None = None

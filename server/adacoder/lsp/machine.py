@@ -42,7 +42,7 @@ async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _model(described: Described) -> dict[str, Any]:
-    """Describe a model for the answer to `.models`. Data that is unknown is null."""
+    """Describe a model for the answer to `.models`. Unknown data is null."""
     model, facts, running = described.model, described.facts, described.running
     return {
         "name": model.name,
@@ -69,7 +69,7 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
 def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
     """Return the answer after a failed download.
 
-    Only a person calls the command without a model, and needs a message.
+    A command without a model comes from a person, who needs a message. A program shows the reason itself.
     """
     if reason == NO_MODEL:
         ls.show(reason, warning=True)

@@ -41,7 +41,7 @@ class Uri(str):
 
     __slots__ = ()
 
-    # Call the methods of `str` explicitly. `unquote` may return a Uri, so `==` would never end.
+    # Compare with the methods of `str`. `unquote` may return a Uri, and `==` between Uris would never end.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
 

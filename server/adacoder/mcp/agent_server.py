@@ -30,7 +30,7 @@ _LONGEST = 1 << 20
 """Maximum size of a message in bytes."""
 _PIECE = 1 << 16
 _MOST_WAITING = 1000
-"""Number of messages waiting to be read by the agent, after which the server ends."""
+"""Maximum number of messages that the agent has not read. With more messages, the server ends."""
 _LAST_SECONDS = 2.0
 """Seconds that the agent has to read the last messages when the server ends."""
 

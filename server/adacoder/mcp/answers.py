@@ -102,7 +102,7 @@ def judged(
         outcomes: the outcomes, one for each function.
         root: the folder to which paths in the result are relative.
         python: the interpreter that ran the examples.
-        then: the advice on the next step, by verdict.
+        then: the advice for the agent, by verdict.
         is_named: True to list verified functions too.
         counts: further numbers for the result.
     """

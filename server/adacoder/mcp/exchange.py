@@ -102,9 +102,10 @@ class ToolCall:
         self._exchange.report(self._params, progress, total, message)
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """Ask the user. See `Caller`. The answer counts only if the user has accepted the form.
+        """Ask the user. See `Caller`.
 
-        A request that the client repeats too late starts a new call. Then use the answer in this request.
+        The answer counts only if the user has accepted the form. If the client repeats its request too late, a new call
+        begins. This call uses the answer in the request.
         """
         if not self.can_ask:
             return None
@@ -214,9 +215,9 @@ class AgentExchange:
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
     def _resume(self, number: Id, params: Object) -> bool:
-        """Continue the call that waits for this request, which has the user's answer.
+        """Continue the call for which a client has repeated its request with the user's answer.
 
-        Return False if no call waits for the request.
+        Return False if there is no such call.
         """
         key, answers = params.get("requestState"), params.get("inputResponses")
         question = self._asked.get(key) if isinstance(key, str) else None
@@ -230,7 +231,7 @@ class AgentExchange:
     def _take(self, key: str, result: Any) -> None:
         """Store the answer to a question.
 
-        Ignore a late answer. In the revision `STATELESS`, ignore every answer that comes outside of a request.
+        Ignore a late answer. In the revision `STATELESS`, the answer must be in a request, so ignore any other answer.
         """
         question = self._asked.get(key)
         if question is not None and not question.call.is_stateless:
@@ -323,7 +324,7 @@ class AgentExchange:
             told: Object = {"error": {"code": _INTERNAL, "message": "AdaCoder failed. Its log has the reason."}}
         else:
             told = {"result": _result(found, is_error=is_error, is_stateless=call.is_stateless)}
-        if call.number is not None:  # else there is no request to answer
+        if call.number is not None:  # else the client never repeated its request
             self._write({"id": call.number, **told})
 
     def report(self, params: Object, progress: int, total: int, message: str) -> None:

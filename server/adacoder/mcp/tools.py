@@ -50,7 +50,7 @@ from adacoder.task import Mode, Task
 _MOST_CALLS = 16
 """Maximum number of calls that run at the same time."""
 _FEW = 8
-"""Maximum number of docstrings whose checks import the module one by one.
+"""Up to this number of docstrings, each check imports the module again.
 
 For more docstrings, processes that share one import are faster.
 """
@@ -253,7 +253,7 @@ class Tools:
             if code:
                 outcome = await self._evaluated(opened, target, await aside(from_reply, code, target))
                 if outcome.verdict is None or not (outcome.verdict.edits or outcome.stands):
-                    outcome = replace(outcome, status=Status.ERROR)  # nothing can be compared
+                    outcome = replace(outcome, status=Status.ERROR)  # without a result, nothing can be compared
                     return await self._told(opened, [outcome], words.NEXT_OF_DIFFERENCES)
                 now = await aside(_placed, target, outcome, opened.folder)
             found = await self._service.compare(_task(opened, now), then)
@@ -336,7 +336,7 @@ class Tools:
         """Evaluate a candidate in the current text of the file. `start` is a Candidate or code."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
-        if isinstance(start, Candidate):  # a stored candidate may have an old docstring, which is ignored
+        if isinstance(start, Candidate):  # the docstring of a stored candidate may be old, so it is ignored
             candidate, outcome = start, await self._service.recheck(replace(_task(opened, target), start=start))
         else:
             candidate = await aside(from_reply, start, target)

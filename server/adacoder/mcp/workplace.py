@@ -78,7 +78,7 @@ class Workplace:
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
-            # This does not follow links, so a file that was replaced by a link is not read.
+            # This follows no links, so a link to the outside cannot replace the file.
             file = decoded(real, self._access().read(real, most=LONGEST))
         except (AccessDenied, TargetError, OSError):
             message = f"'{path}' is not a readable file with Python text."

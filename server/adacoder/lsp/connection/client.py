@@ -40,7 +40,7 @@ _PATIENCE = 5.0
 _PAUSE = 0.1
 """Minimum number of seconds between two progress messages. A model writes faster than a person reads."""
 _LONG = 10.0
-"""Seconds until a message says that work is still running. It is shown in clients without a progress display."""
+"""Seconds after which a message reports running work, in clients without a progress display."""
 _SECTION = "adacoder"
 _TITLES = {
     "fix": "Fix",
@@ -92,8 +92,7 @@ class Habits:
     def of(cls, params: types.InitializeParams) -> Habits:
         """Derive the habits from the parameters of `initialize`."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # By the protocol, this capability only concerns buttons. But a client without buttons may show no questions at
-        # all.
+        # A client that does not declare this capability may show no questions at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
             shows_endings=_declares("endings", params.capabilities.experimental),
@@ -175,7 +174,7 @@ class Client(LanguageServer):
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON], place: JSON = None) -> None:
         """Tell the user that a job has ended. A client that shows ended jobs itself gets data instead of a message.
 
-        `place` is the function, as an argument for commands.
+        Commands in the message apply to the function `place`.
         """
         if self.habits.shows_endings:
             from adacoder.report import VERSION
@@ -188,7 +187,7 @@ class Client(LanguageServer):
     def notice(self, message: str) -> None:
         """Show a warning, unless the same warning was shown before.
 
-        At most `_MOST_NOTICES` warnings are shown, because a project's settings could cause many.
+        At most `_MOST_NOTICES` warnings are shown, because a project's settings could cause many warnings.
         """
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
@@ -203,7 +202,7 @@ class Client(LanguageServer):
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # Exclude the imported modules from garbage collection. To scan them would block the server.
+    # Exclude the imported modules from garbage collection, because to scan them would block the server.
     gc.freeze()
     return Service
 
@@ -211,7 +210,7 @@ def _service() -> type[Service]:
 def remedies_json(message: str, place: JSON = None) -> list[JSON]:
     """Return the actions that an editor can offer with a message, such as to open a setting or run a command.
 
-    `place` is the function, as an argument for commands. Without `place`, no command is offered.
+    Commands apply to the function `place`. Without `place`, no command is offered.
     """
     found: list[JSON] = []
     for each in remedies(message):

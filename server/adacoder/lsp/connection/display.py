@@ -18,7 +18,10 @@ _EXACT = frozenset({"newText", "insertText", "uri", "scopeUri", "arguments", "id
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Keys of texts that clients show as a message, a title or a list entry. Some clients make links of URLs in them."""
+"""Keys of texts that clients show as a message, a title or a list entry.
+
+Some clients turn URLs in such texts into links.
+"""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
 """The middle of a Markdown link.

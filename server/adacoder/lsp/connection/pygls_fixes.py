@@ -283,7 +283,7 @@ class Protocol(LanguageServerProtocol):
         With `at_once`, no other task runs before the request is sent. Use `at_once` for an edit that is only right for
         the current text.
 
-        A late answer is ignored. pygls opens a message box for it (pygls#621).
+        A late answer is ignored. pygls opens a message box for a late answer (pygls#621).
 
         Raises:
             TimeoutError: no answer came in `seconds`.

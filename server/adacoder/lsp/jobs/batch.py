@@ -75,7 +75,7 @@ class Batch(Activity):
 
     @property
     def about(self) -> dict[str, JSON]:
-        """Return the data that accompanies the final message to the client. A single job sends the same keys."""
+        """Return the data that accompanies the final message to the client."""
         document: JSON = {"uri": self.snapshot.uri, "version": self.snapshot.version}
         return {"jobId": self.id, "textDocument": document, "qualifiedName": None, "kept": False}
 
@@ -137,13 +137,13 @@ class _Stubs(Batch):
 
 @dataclass(eq=False)
 class _FailingTest(Batch):
-    """A request to fix the functions that a failing test runs."""
+    """A request to make a failing test of the project pass. The functions that the test runs are fixed in turn."""
 
     mode = "fixTest"
     test: str = ""
     """Name of the test, with its path in the project: `tests/test_a.py::test_f`."""
     reasons: list[str] = field(default_factory=list)
-    """Sentences that say why each function was tried. Sentences about functions that cannot be fixed follow."""
+    """Sentences for the user that say why each function was tried, and why other functions cannot be fixed."""
 
     @property
     def target(self) -> str:

@@ -1,7 +1,7 @@
-"""Compare an inserted function with its previous version, and with another program that a model writes.
+"""Compare an inserted function with its previous version, and with a second program that a model writes.
 
-If their outputs differ, ask the user which output is right. No comparison runs while a job runs, so an insertion is
-never delayed. If the user edits the function, its question disappears.
+If the function and the second program have different outputs, ask the user which output is right. No comparison runs
+while a job runs, so an insertion is never delayed. If the user edits the function, its question disappears.
 """
 
 from __future__ import annotations
@@ -92,10 +92,13 @@ class CrossChecks:
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._answering = asyncio.Lock()
-        """Lock against carrying out two answers to the same question."""
+        """Lock, so that only one answer to the same question is carried out."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
-        """Comparisons with further differences to ask about, by id of the job that follows the previous answer."""
+        """Comparisons with more differences to ask about.
+
+        The key is the id of a job: the next question follows at its end.
+        """
         jobs.on_start, jobs.on_end = self._job_began, self._job_ended
 
     def cancel(self, job_id: str | None) -> list[str]:
@@ -219,9 +222,9 @@ class CrossChecks:
     # Questions to the user
 
     def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
-        """Ask the user about a difference in output, unless enough questions were asked about the function.
+        """Ask the user about the first difference that a docstring example can express.
 
-        The answer becomes an example. So skip differences that no docstring example can express.
+        Ask nothing if the user wants no more questions, or if the limit for the function is reached.
         """
         uri, qualname = evidence.uri, evidence.qualname
         asked = self._asked.setdefault((uri, qualname), _Questions())

@@ -28,7 +28,10 @@ class Ending:
     kept: bool = False
     """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to review results first. Then a result that was not inserted is no failure."""
+    """True if the user wants to review results before an insertion.
+
+    Then a missing insertion does not count as a failure.
+    """
     closed: str | None = None
     """Name of the edited file, if that file is not open in the editor."""
 

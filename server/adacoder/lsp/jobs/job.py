@@ -108,7 +108,7 @@ class Job(Activity):
     snapshot: Snapshot
     target: Target
     apply: bool
-    """True if the result may be inserted."""
+    """True if the client wants the result to be inserted."""
     announced: bool
     """True if the job shows its own progress and result. Otherwise its client or batch shows them."""
     token: types.ProgressToken | None = None
@@ -122,11 +122,11 @@ class Job(Activity):
     wish: str | None = None
     """The user's instructions for the function. None stands for the previous instructions for this function."""
     relay: Callable[[str], None] | None = None
-    """Callback for progress messages of a job in a batch. The batch shows them."""
+    """Callback that shows the progress of this job as progress of its batch."""
     show: Callable[[str], None] = lambda message: None
     """Callback that shows a progress message."""
     write: Callable[[OpenStep | Step | Waiting, str], None] = lambda event, message: None
-    """Callback that shows the progress of this job as progress of its batch."""
+    """Callback that shows the model's growing reply. It receives a Journal event and the progress message."""
     round: int = 0
     most_rounds: int = 1
     trace: Callable[[str, str], None] = lambda message, details: None
@@ -332,7 +332,7 @@ class JobWork:
         until = time.monotonic() + _TYPING
         while True:
             outcome = await self._brought_up_to_date(outcome, until)
-            self.job.is_sent = True  # Without an `await` since the comparison of the texts, no change is missed.
+            self.job.is_sent = True  # Without an `await` after the comparison of the texts, no change is missed.
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
             except BaseException:

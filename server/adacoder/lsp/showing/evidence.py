@@ -78,7 +78,7 @@ class Evidence:
     first: int
     """0-based first line of the function in the document, at the time of the run."""
     examples_from: int
-    """First line of the function in the module. The line numbers of examples have the same origin."""
+    """First line of the function in the module, counted as in the examples' line numbers."""
     header: int
     """Number of lines above the `def` that belong to the function, such as decorators."""
     at: float
@@ -92,7 +92,7 @@ class Evidence:
 
     @property
     def tests(self) -> tuple[int, int]:
-        """The number of passed tests, and the number of tests that were counted."""
+        """The numbers of the project's tests that passed, and that count."""
         return self.verdict.tests_score
 
     @property
@@ -352,7 +352,7 @@ class EvidenceRoom:
             self._drop((uri, name))
 
     def closed(self, uri: Uri) -> None:
-        """Mark the evidence of a closed document as not shown."""
+        """Stop showing the evidence for a document that was closed."""
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
     def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which the settings of a document are reused. Otherwise they would be requested at each keystroke.
+"""Seconds for which the settings of a document are reused, so that the editor is not asked at each keystroke.
 
-If the editor announces a change of its settings, they are requested at once.
+After the editor has announced a change of settings, they are requested again.
 """
 _PAUSE = 0.2
 """Minimum number of seconds between two requests to refresh lenses and hints."""
@@ -75,7 +75,7 @@ class Publisher:
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=document.uri if document else uri,  # `uri` may be spelled differently
+                uri=document.uri if document else uri,  # the client may spell the same URI differently
                 diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
                 version=document.version if document and knows_versions else None,
             )
