@@ -19,7 +19,7 @@ _JOINERS = "\u200c\u200d"
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """The beginning of a link in Markdown."""
 _LONGEST = 1000
-"""Maximum length of a message for an editor. Editors become slow with long messages."""
+"""Maximum length of a message for an editor. Editors lay out the whole text, even if it is very long."""
 _END = 300
 """Number of characters at the end that a shortened message keeps. The evidence is at the end of a message."""
 
