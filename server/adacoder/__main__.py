@@ -1,6 +1,6 @@
 """Entry point: `adacoder serve` starts the language server, and all other arguments run the command line.
 
-`serve` must start fast, so it imports nothing that only the command line needs.
+`serve` must start fast, so this module imports nothing that only the command line needs.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _STDIO = ["--stdio"]
-"""Option that some editors add to every server. It has no effect: AdaCoder always uses stdin and stdout."""
+"""Option that some editors add to the command of every server. The option has no effect."""
 _WHILE_IMPORTING = 5000
-"""Threshold of the garbage collector while the server is imported.
+"""Threshold of the garbage collector during the import of the server.
 
-An editor waits for these imports, so the collector runs only a fifth as often as usual. This needs no more memory.
-Without any collection, the server would need ten megabytes more.
+An editor waits for this import, so the collector runs only a fifth as often as usual. Without any collection, the
+server would need ten megabytes more.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `adacoder`. Return the exit code.
 
-    `argv` is the list of arguments. If it is None, the arguments of the process are used.
+    `argv` is the list of arguments. By default, it is `sys.argv` without the program.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -65,7 +65,7 @@ def _serve_agent(root: Path | None, told: Path | None, values: Mapping[str, obje
 def _end_without_traceback() -> None:
     """Let a signal end the process at once.
 
-    The work is done, and Python would print a traceback during its shutdown.
+    Otherwise a signal during Python's shutdown would print a traceback.
     """
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -74,18 +74,15 @@ def _end_without_traceback() -> None:
 
 
 def _end_in_good_order() -> None:
-    """Make SIGTERM act like Ctrl-C: cancel the running work and clean up.
-
-    Only the main thread may set a signal handler.
-    """
+    """Make SIGTERM act like Ctrl-C: cancel the running work and clean up."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """Act on SIGTERM as on SIGINT.
+    """Handle SIGTERM like SIGINT.
 
-    A shell lets its background jobs ignore SIGINT. For them, raise KeyboardInterrupt.
+    In a background job of a shell, SIGINT is ignored. Then raise KeyboardInterrupt.
     """
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
@@ -98,7 +95,7 @@ def _show_visibly() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            # Escape characters that the stream cannot encode.
+            # characters that the stream cannot encode are escaped
             stream.reconfigure(errors="backslashreplace")
             setattr(sys, name, Visible(stream))
 

@@ -1,10 +1,9 @@
 """Keep long computations off the event loop, such as parsing a long text.
 
-The command line runs them in a thread. The language server runs them in a second process, because an editor waits for
-its answers. A thread would block the server while Python parses a text or frees the syntax tree. For a module of 5,000
-lines, this takes 100 ms. The process starts with the first call and ends with the server.
+The command line runs these computations in a thread. The language server runs them in a second process, because a
+thread would block the server while Python parses a text. For a module of 5,000 lines, this takes 100 ms.
 
-Calls run one at a time, in order. So no text is parsed twice at once, and calls can use each other's cached results.
+The computations run one after another, so that each can use the cached results of earlier computations.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ T = TypeVar("T")
 
 _LENGTH = struct.Struct("!Q")
 _MAIN = "import sys; sys.path[:] = sys.argv[1:]; from adacoder.aside import _serve; _serve()"
-"""Program of the second process. Its arguments become the `sys.path` of that process."""
+"""Program of the second process. Its arguments are the entries of `sys.path`."""
 _thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="adacoder-aside")
 
 
 async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
-    """Call `work` with `arguments` off the event loop, and return its result.
+    """Call `work` with `arguments` off the event loop, and return the result.
 
-    `work` may run in another process. So it must be a module-level function without side effects.
+    `work` must be a module-level function without side effects, because it may run in another process.
     """
     helper = _helper.get()
     if helper is None:
@@ -49,7 +48,7 @@ async def aside(work: Callable[P, T], *arguments: P.args, **_: P.kwargs) -> T:
 
 @asynccontextmanager
 async def in_a_process() -> AsyncIterator[None]:
-    """Make `aside` use a second process. This applies to the `async with` block, and to tasks started in it."""
+    """Make `aside` use a second process inside the `async with` block."""
     helper = _Helper()
     token = _helper.set(helper)
     try:
@@ -60,18 +59,21 @@ async def in_a_process() -> AsyncIterator[None]:
 
 
 class BrokenError(Exception):
-    """The second process ended while it worked."""
+    """The second process ended during a call."""
 
 
 class _Helper:
-    """Starts the second process and sends calls to it."""
+    """Starts the second process, and sends calls to this process."""
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._process: Process | None = None
 
     async def do(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """Call `work` in the second process. A cancellation kills the process, and the next call starts another."""
+        """Call `work` in the second process.
+
+        A cancellation kills the process, and the next call starts a new process.
+        """
         async with self._turn:
             try:
                 answer = await self._answer(pickle.dumps((work, arguments), pickle.HIGHEST_PROTOCOL))
@@ -109,19 +111,19 @@ class _Helper:
 
 
 async def _started() -> Process:
-    """Start the second process. If this is cancelled, kill the process."""
+    """Start the second process. If the start is cancelled, kill the process."""
     start = starting(
         asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-c", _MAIN, *sys.path),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C must not reach this process. The server ends it.
+            start_new_session=True,  # Ctrl-C must not reach this process, because the server ends it.
         )
     )
     try:
         return await asyncio.shield(start)
     except asyncio.CancelledError:
-        with suppress(OSError):  # the process did not start, or has already ended
+        with suppress(OSError):  # the process could not be started, or has already ended
             process = await start
             process.kill()
             await process.wait()
@@ -132,9 +134,9 @@ _helper: ContextVar[_Helper | None] = ContextVar("_helper", default=None)
 
 
 def _serve() -> None:
-    """Answer calls from stdin until stdin is closed."""
+    """Answer the calls that arrive on stdin. Return when stdin is closed."""
     asked, answered = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # stdout carries the answers, so `print` must write to stderr
+    os.dup2(2, 1)  # from now on, `print` writes to stderr, because stdout carries the answers
     while header := asked.read(_LENGTH.size):
         (length,) = _LENGTH.unpack(header)
         work, arguments = pickle.loads(asked.read(length))  # noqa: S301  # from our own program
@@ -147,5 +149,5 @@ def _done(work: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
     try:
         return pickle.dumps((True, work(*arguments)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        error.add_note(traceback.format_exc())  # pickling would lose the traceback
+        error.add_note(traceback.format_exc())  # pickle would lose the traceback
         return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)

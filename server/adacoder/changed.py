@@ -1,7 +1,7 @@
 """Check the docstrings that a change since a commit affects.
 
-A change affects a docstring if it changes its code, its examples, or code that it uses. The examples of the commit also
-run on the new code, so editing or removing an example does not hide a failure. `cli/checking.py` shows the results.
+A docstring is affected if its code, its examples, or code that it uses has changed. The examples of the commit also run
+on the new code. So a failure cannot be hidden by removing an example.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from adacoder.task import Task
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED})
 _SUBMODULE = "Skipped, because a submodule is a repository of its own: name it to check it."
 _OF_EXAMPLES = ("exclude", "hide", "doctest_options", "doctest_setup", "env", "timeout", "tests")
-"""Settings of a project that decide which examples run, or how."""
+"""Settings of a project that decide which examples run, and how."""
 _CONFTEST = ("collect_ignore", "doctest_namespace")
-"""Names in a `conftest.py` that decide which examples run, or how."""
+"""Variables in a `conftest.py` that decide which examples run, and how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +52,40 @@ class Changed:
 
         Args:
             base: the commit to compare with, as in `revision_of`. If None, HEAD.
-            reaches: True to also check a docstring whose own code is unchanged, but uses changed code in the same file.
-            keeps: True to fail if an example was removed, edited or left out, and the new code does not pass it.
+            reaches: True to also check an unchanged function that uses changed code of the same file.
+            keeps: True to report a failure if the code does not pass an example that was removed or edited.
         """
         self._base = base
         self._name = base or "HEAD"
         self._reaches = reaches
         self.keeps = keeps
         self._revisions: dict[Path, Revision] = {}
-        """The commit in each repository, by the top folder of the repository."""
+        """The commit in each repository. The keys are the top folders of the repositories."""
         self._before: dict[Path, str | None] = {}
-        """Texts of the commit for the files that differ. None for a new file, and for a file that is not text."""
+        """The commit's texts of the files that differ. None for a new file, and for a file that is not text."""
         self._weakened: dict[Weakened, None] = {}
         self._gone: list[tuple[Weakened, Target, frozenset[str]]] = []
-        """Docstrings that no longer exist, each with the names that its file now defines."""
+        """Docstrings that no longer exist, with the names that the file defines now."""
         self._new: list[Target] = []
-        """New docstrings whose examples passed or failed. Each of them may be an earlier docstring that was renamed."""
+        """New docstrings whose examples were run. Each may be an earlier docstring under a new name."""
         self._projects: dict[Path, dict[Path, str | None]] = {}
-        """Texts of the commit for all Python files that differ, by workspace."""
+        """For each workspace, the commit's texts of all Python files that differ."""
         self._same_data: dict[Path, bool] = {}
-        """For each workspace, True if all its files that are not Python are unchanged."""
+        """For each workspace, True if all files other than Python files are unchanged."""
         self._reading = asyncio.Lock()
         self.skipped: dict[Path, str] = {}
-        """Folders and files that were left out, each with the reason as a sentence."""
+        """Folders and files that were not checked. The values are sentences with the reason."""
 
     @property
     def since(self) -> str:
-        """The commit for messages, such as `HEAD (1a2b3c4)`."""
+        """The commit as shown to the user, such as `HEAD (1a2b3c4)`."""
         known = dict.fromkeys(f"{each.name} ({each.commit[:7]})" for each in self._revisions.values())
         return ", ".join(known)
 
     async def weakened(self) -> Sequence[Weakened]:
-        """Return the changes that make the examples prove less.
+        """Return the changes after which the examples prove less.
 
-        A docstring that was only renamed is not included.
+        Renamed docstrings are left out.
         """
 
         def lost() -> list[Weakened]:
@@ -100,12 +100,12 @@ class Changed:
     async def differing(self, top: Path, files: Sequence[Path], suffixes: Collection[str]) -> list[Path]:
         """Return the `files` that differ from the commit.
 
-        This also finds files that are gone or left out, and changed settings. See `weakened` and `skipped`.
+        `weakened` reports removed files and changed settings. `skipped` has the files that are not checked.
 
         Args:
             top: the folder or file to check.
-            files: the files that a check of `top` reads.
-            suffixes: the file suffixes to consider.
+            files: the files in `top` that a check would read.
+            suffixes: the suffixes of the files to compare.
 
         Raises:
             TargetError: the commit cannot be read.
@@ -137,10 +137,10 @@ class Changed:
         return self._revisions[top]
 
     async def _left_out(self, path: Path, place: str) -> None:
-        """Store the examples of a file that was removed, or that the check no longer reads."""
+        """Store the examples of a file that was removed, or that is no longer checked."""
         here = await asyncio.to_thread(os.path.lexists, path)
         if here and is_never_own(Path(place).parts):
-            return  # the check did not read it before either
+            return  # the file was not checked before either
         for target in (await aside(file_changes, self._before[path], None, path, path.parent, False, False)).gone:
             what = "is no longer checked, with" if here else "was removed with its file and"
             weakened = Weakened(path, f"{target.name} {what} {_counted(target)}.")
@@ -162,7 +162,7 @@ class Changed:
         self._weakened[Weakened(path, what)] = None
 
     async def compare(self, file: SourceFile, folder: Path, *, every_function: bool) -> FileChanges:
-        """Compare a file from the result of `differing` with the commit."""
+        """Compare a file with the commit. The file must be in the result of `differing`."""
         before = self._before.get(file.path)
         found = await aside(file_changes, before, file.text, file.path, folder, self._reaches, every_function)
         for target in found.gone:
@@ -173,9 +173,9 @@ class Changed:
     async def check(
         self, checks: Checks, task: Task, change: Change, *, covers: bool = False, tested: bool = False
     ) -> tuple[Outcome, ChangeResult]:
-        """Check a docstring, and also run its earlier examples and its earlier code.
+        """Check a docstring. Also run its earlier examples and its earlier code.
 
-        See `Checks.check` for `covers` and `tested`.
+        `covers` and `tested` mean the same as in `Checks.check`.
         """
         outcome = await checks.check(task, change.now.unreadable, once=True, covers=covers, tested=tested)
         if outcome.status is Status.ERROR:
@@ -199,8 +199,7 @@ class Changed:
     ) -> tuple[Example, ...]:
         """Run the earlier examples on the current code. Return the examples that fail.
 
-        If the docstring proved something before and now proves nothing, return all earlier examples that show an
-        output.
+        If the earlier examples no longer prove the function, return all earlier examples that show an output.
         """
         if change.before is None or not (change.altered or outcome.status is Status.UNVERIFIED):
             return ()
@@ -212,7 +211,10 @@ class Changed:
         return not_passed(found) if is_proof else tuple(each for each in found.target.examples if each.has_want)
 
     async def _has_same_data(self, folder: Path) -> bool:
-        """Return whether all files that are not Python are unchanged. The earlier code may need them as they were."""
+        """Return whether all files other than Python files are unchanged.
+
+        The earlier code may need their earlier contents.
+        """
         async with self._reading:
             if folder not in self._same_data:
                 self._same_data[folder] = await asyncio.to_thread(_is_same_data, await self._revision(folder), folder)
@@ -228,9 +230,9 @@ class Changed:
         return {path: _decoded(path, contents.get(place)) for path, place in places.items()}
 
     async def _earlier(self, checks: Checks, task: Task, before: Target, *, tested: bool) -> Outcome:
-        """Check the earlier version of a docstring, with the commit's texts of all files that differ.
+        """Check the earlier version of a docstring, in the commit's version of the project.
 
-        New files are hidden, because the earlier code could import one of them by mistake.
+        Files that are new since the commit are hidden, because the earlier code could import such a file.
         """
         folder, settings = task.project.folder, task.settings
         async with self._reading:
@@ -243,7 +245,7 @@ class Changed:
 
 
 def not_passed(outcome: Outcome) -> tuple[Example, ...]:
-    """Return the examples that did not pass. Skipped examples without an output do not count."""
+    """Return the examples that did not pass. Skipped examples without an output are not included."""
     passed = _passed(outcome)
     examples = (each for each in outcome.target.examples if each.has_want or not each.skipped)
     return tuple(each for each in examples if each not in passed)
@@ -276,7 +278,7 @@ def _counted(target: Target) -> str:
 
 
 def _inside(revision: Revision, top: Path) -> list[str]:
-    """Return the paths of the commit's files below `top`, which may also be a file."""
+    """Return the paths of the commit's files in the folder `top`. `top` may also be a file."""
     is_folder = _folder(top) == top
     below = revision.place(top / "_").removesuffix("_") if is_folder else revision.place(top)
     return [place for place in revision.files if (place.startswith(below) if is_folder else place == below)]
@@ -300,8 +302,8 @@ def _compared(
 ) -> tuple[list[Path], dict[Path, str], list[Path]]:
     """Compare files with the commit. Return three collections of paths.
 
-    The first has the `files` that differ. The second has other files of the commit that differ or are gone, with their
-    paths in the commit. The third has files with settings that differ.
+    The first contains the `files` that differ. The second contains files of the commit that differ or are missing, but
+    are not in `files`. The third contains files with settings that differ.
     """
     known = {revision.place(each): each for each in files}
     differ = [each for each in files if revision.submodule(each) is None and revision.differs(each)]
@@ -317,7 +319,7 @@ def _compared(
 
 
 async def _gone(revision: Revision, absent: dict[Path, str]) -> dict[Path, str]:
-    """Return the files of `absent`. Leave out files that git did not check out (sparse checkout)."""
+    """Return the files in `absent`, except files that git did not check out (sparse checkout)."""
     left = await revision.not_checked_out() if absent else frozenset()
     return await asyncio.to_thread(_without, absent, left) if left else absent
 
@@ -332,7 +334,7 @@ def _above(path: Path, revision: Revision) -> Iterable[Path]:
 
 
 def _access(revision: Revision) -> Access:
-    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # read its settings even if it contains a secret
+    return Access([revision.folder], Wishes(show=("pyproject.toml",)))  # read the settings, even next to a secret
 
 
 def _text(path: Path, access: Access) -> str:
@@ -348,7 +350,7 @@ def _settings(text: str, path: Path) -> Settings:
 
 
 def _is_no_worse(now: Outcome, lost: Iterable[Example], before: Outcome) -> bool:
-    """Return whether every example that now fails, or is lost, also failed before."""
+    """Return whether every example that fails now also failed before."""
     if before.status not in _FAILED:
         return False
     return {(each.source, each.want) for each in lost} | _failing(now) <= _failing(before)
@@ -363,9 +365,9 @@ def _passed(outcome: Outcome) -> set[Example]:
 
 
 def _failing(outcome: Outcome) -> set[tuple[str, str]]:
-    """Identify everything that failed: examples by source and expected output, tests by name.
+    """Return what failed: examples by source and expected output, and tests by name.
 
-    A failure outside of all examples is identified by its kind and message.
+    Any other failure is identified by its kind and message.
     """
     verdict = outcome.verdict
     if outcome.status not in _FAILED or verdict is None:

@@ -1,6 +1,6 @@
 """Run the examples of docstrings without a model.
 
-`service` imports the code that reads a model's replies. A check does not need it, so it starts faster with this module.
+This module does not import the code for models, so that a check starts faster than a request to `service`.
 """
 
 from __future__ import annotations
@@ -57,28 +57,28 @@ try:
 except Exception as error:
     print(getattr(error, "lineno", None) or 1, getattr(error, "msg", None) or type(error).__name__)
 """
-"""Statement that compiles a text without running it. It prints the line and the message of a syntax error."""
+"""Code that compiles a text without running it, and prints the line and the message of a syntax error."""
 _IGNORED = """print(__import__("json").dumps([
     None if names is None else [str(name)[:300] for name in names]
     for names in map(globals().get, ("collect_ignore", "collect_ignore_glob"))
 ]))
 """
-"""Statement that prints the settings in a `conftest.py` that leave files out."""
+"""Code that prints which files a `conftest.py` leaves out of pytest's collection."""
 _NO_PYTEST = "The examples lack the names that conftest.py adds, because pytest is not installed: install it."
 _TOGETHER = 200_000
-"""Maximum number of characters that one process parses. A single longer file is also parsed."""
+"""Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
-"""Seconds for which a found interpreter is reused. After that, the environment may have changed."""
+"""Seconds for which the interpreter of a folder is remembered. Later, the environment may have changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewOutputs:
-    """The actual outputs of failed examples, as edits of the text."""
+    """The actual outputs of failed examples, as edits that insert them into the text."""
 
     edits: tuple[Edit, ...]
     """Edits that replace the expected outputs."""
     changing: tuple[Example, ...] = ()
-    """Examples whose output differs from run to run. It is not written into the text."""
+    """Examples whose output differs from run to run. Such an output is not inserted."""
     refused: tuple[Example, ...] = ()
     """Examples whose output cannot be written as an expected output."""
 
@@ -92,16 +92,16 @@ class Checks:
         self._interpreters: dict[tuple[Path | None, Path, Path], tuple[Interpreter, float]] = {}
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
-        """Files that may be read. Each entry has the file, its workspace, and the user's settings for private files."""
+        """Files that may be read. Each entry contains the file, its workspace, and the settings for private files."""
         self._with_names: dict[tuple[Interpreter, Path], tuple[bool, str]] = {}
-        """For each interpreter and folder:
+        """For each interpreter and folder, a pair of values.
 
-        True if pytest fixtures add names to the examples, and a note for the user.
+        The first is True if fixtures of pytest add names to the examples. The second is a note for the user.
         """
         self._ignored: dict[Path, Ignored] = {}
-        """Files that a `conftest.py` leaves out, by the path of the `conftest.py`."""
+        """Files that a `conftest.py` leaves out. The key is the path of the `conftest.py`."""
         self._preparing = asyncio.Lock()
-        """Held while a check is prepared, so that checks start in the order of the calls."""
+        """Lock during the preparation of a check, so that checks start in the order of the calls."""
 
     async def check(
         self,
@@ -114,13 +114,13 @@ class Checks:
     ) -> Outcome:
         """Run the examples of a docstring on the current code. An example that fails in doctest also fails here.
 
-        A function is `verified` only if it was run by an example that shows an output.
+        A function is `verified` only if an example that shows an output has run the function.
 
         Args:
             task: the task, whose target has the docstring.
-            unreadable: the error if doctest cannot read the examples.
-            once: True if the project's files no longer change, so each module is imported only once.
-            covers: True to report the code that no example reached. Examples that pass then run twice.
+            unreadable: the error, if doctest cannot read the examples.
+            once: True if the project's files do not change any more. Then each module is imported only once.
+            covers: True to report the code that no example reached. Then examples that pass run twice.
             tested: True to also run the project's tests of the function.
         """
         target, journal = task.target, task.journal
@@ -143,14 +143,14 @@ class Checks:
         return with_evidence(outcome, task)
 
     async def compare(self, task: Task, before: Target) -> BehaviourDiff:
-        """Compare the function of `task` with the earlier version `before`. The inputs come from the examples of both.
+        """Compare the function of `task` with the earlier version `before`.
 
-        The earlier version runs in the file as it was then.
+        The inputs are the calls in the examples of both versions.
 
         Raises:
             AdaCoderError: nothing could be run or compared.
         """
-        from adacoder.agents.behaviour import compare  # importing this is slow, and `check` does not need it
+        from adacoder.agents.behaviour import compare  # this import is slow, and `check` does not need it
 
         await asyncio.to_thread(task.require_access)
         evaluator = await self._evaluator(task)
@@ -161,7 +161,9 @@ class Checks:
         return await compare(every, partial(evaluator.observe, now), partial(evaluator.observe, then))
 
     async def new_outputs(self, task: Task, earlier: Outcome, only: Example | None = None) -> NewOutputs:
-        """Check a docstring again. Return edits that insert the actual outputs, if both checks gave the same outputs.
+        """Check a docstring again, and return edits that insert the actual outputs.
+
+        Outputs that differ between the two checks are not inserted.
 
         Args:
             task: as in `check`.
@@ -208,7 +210,7 @@ class Checks:
         return found
 
     async def ignored(self, conftest: Path, text: str, settings: Settings, project: Project) -> Ignored:
-        """Run a `conftest.py` and return the files that it leaves out. Later calls return the same result.
+        """Run a `conftest.py` and return the files that it leaves out. The result is cached.
 
         Raises:
             AdaCoderError: the interpreter cannot run.
@@ -222,9 +224,9 @@ class Checks:
         return self._ignored[conftest]
 
     async def begin(self, module: Module, settings: Settings, project: Project) -> None:
-        """Start a process for a module while its examples are still being read.
+        """Start a process for a module before its examples are known.
 
-        Errors are ignored, because `check` reports them.
+        Errors are ignored, because `check` reports them again.
         """
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
@@ -272,9 +274,9 @@ class Checks:
     async def _document(
         self, module: Module, interpreter: Interpreter, access: Access, project: Project, *, once: bool
     ) -> tuple[Path | None, str]:
-        """Return the file of `module` if pytest must provide names for its examples. Otherwise return None.
+        """Return the file of `module` if pytest must provide names for the module's examples, else None.
 
-        If pytest is needed but missing, also return a note for the user.
+        If pytest is needed but not installed, the second value is a note for the user.
         """
         key = interpreter, module.path.parent
         if not once or key not in self._with_names:
@@ -304,7 +306,10 @@ class Checks:
         return self._hosts[key]
 
     async def _interpreter_for(self, module: Module, settings: Settings, project: Project) -> Interpreter:
-        """Find the interpreter, or reuse a recent result. The search examines many files, so it runs in a thread."""
+        """Find the interpreter for a module, or reuse a recent result.
+
+        The search reads many files, so it runs in a thread.
+        """
         if not settings.trusted:
             trust = Remedy("trust", "trust it in the editor")
             raise AdaCoderError("This workspace is not trusted, so none of its code runs: ", trust, ".")
@@ -317,7 +322,7 @@ class Checks:
 
 
 def _ignored(conftest: Path, verdict: Verdict) -> Ignored:
-    """Read the output of `_IGNORED`."""
+    """Parse the output of `_IGNORED`."""
     with suppress(ValueError):
         match read_json("".join(result.got for result in verdict.results)):
             case [list() | None as names, list() | None as patterns]:
@@ -331,7 +336,7 @@ def _texts(values: Sequence[JSON] | None) -> tuple[str, ...] | None:
 
 
 def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
-    """Split `texts` into groups of limited size. One process parses each group."""
+    """Split `texts` into groups. One process parses each group."""
     piece: dict[Path, str] = {}
     for path, text in texts.items():
         if piece and sum(map(len, piece.values())) + len(text) > _TOGETHER:
@@ -343,7 +348,7 @@ def _pieces(texts: Mapping[Path, str]) -> Iterator[dict[Path, str]]:
 
 
 async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, project: Project) -> dict[Path, str]:
-    """Return the texts that do not parse, each with the reason. One process parses all of them."""
+    """Return the texts that do not parse, with the reasons. One process parses all texts."""
     module = Module(project.folder / "adacoder_parses.py", "adacoder_parses", project.folder)
     asked = {
         path: Example(_PARSES.format(text=text.removeprefix("\ufeff"), path=str(path)), "", number)
@@ -364,5 +369,5 @@ async def _unparsed(host: Host, texts: Mapping[Path, str], settings: Settings, p
 
 
 def with_evidence(outcome: Outcome, task: Task) -> Outcome:
-    """Add the steps and the duration of a task to its Outcome."""
+    """Add the steps and the duration of `task` to the Outcome."""
     return replace(outcome, steps=task.journal.steps, seconds=task.journal.seconds)

@@ -1,4 +1,4 @@
-"""Decide the status of a request, such as `verified`, from the verdict on its best candidate."""
+"""Decide the status of a request, such as `verified`, from the verdict about its best candidate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from adacoder.domain import UNPARSED, Attempt, FailureKind, Outcome, ProjectTest
 def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
     """Turn an attempt into an Outcome. Only this function decides that a function is `verified`.
 
-    At least one example that shows an output, or one test of the project, must have run the function. All such examples
-    and tests must pass, and every example needs a result or a directive to skip it. A candidate that memorised its
-    answers, and a test that passed only at the second try, leave the function unverified.
+    An example that shows an output, or a test of the project, must have run the function. All such examples and tests
+    must pass, and every example that no directive skips must have a result. A memorised answer, or a test that passed
+    only at the second try, leaves the function unverified.
 
-    For a class or a module, any example that passes is enough, whatever code it ran.
+    For a class or a module, one passed example is enough, whatever code it ran.
     """
     verdict = attempt.verdict
     passed, total = verdict.examples_passed, verdict.total(target)
@@ -40,10 +40,10 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
 
 
 def conclude_check(target: Target, attempt: Attempt, rounds: int) -> Outcome:
-    """Turn a check of the current text into an Outcome, as `conclude` does.
+    """Turn a check of the current text into an Outcome.
 
-    There are two differences. If the file does not parse, the status is `error`. If an example needs something that
-    isolation denies, the status is `denied`, because the code may still be right.
+    This is like `conclude`, with two further statuses. If the file does not parse, the status is `error`. If an example
+    needs something that isolation denies, the status is `denied`.
     """
     outcome = conclude(target, attempt, rounds)
     failure = attempt.verdict.failure

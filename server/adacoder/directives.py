@@ -1,6 +1,7 @@
-"""Read the options of examples. Doctest defines most of them, and pytest, doctestplus and xdoctest define others.
+"""Read the directives of examples, such as `# doctest: +ELLIPSIS`.
 
-A comment such as `# doctest: +ELLIPSIS` is a directive. It switches options on or off for one example.
+A directive switches an option on or off for one example. Most options come from doctest, others from pytest,
+doctestplus and xdoctest.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ IGNORE_OUTPUT = doctest.register_optionflag("IGNORE_OUTPUT")
 _REMOTE_DATA = doctest.register_optionflag("REMOTE_DATA")
 _IGNORE_WARNINGS = doctest.register_optionflag("IGNORE_WARNINGS")
 _SAME = {_REMOTE_DATA: doctest.SKIP, _IGNORE_WARNINGS: 0}
-"""Options of other tools that act like another option here.
+"""Options of other tools, with the options that have the same effect here.
 
-`REMOTE_DATA` skips an example, because examples have no network. `IGNORE_WARNINGS` has no effect, because no output
-includes warnings.
+`REMOTE_DATA` skips an example, because examples have no network. `IGNORE_WARNINGS` has no effect, because outputs never
+include warnings.
 """
 _OF_XDOCTEST = {
     **{name: doctest.OPTIONFLAGS_BY_NAME[name] for name in ("SKIP", "ELLIPSIS", "NORMALIZE_WHITESPACE")},
@@ -42,12 +43,12 @@ _FOR_ALL = frozenset(
     {"ELLIPSIS", "NORMALIZE_WHITESPACE", "IGNORE_EXCEPTION_DETAIL", "DONT_ACCEPT_TRUE_FOR_1", "DONT_ACCEPT_BLANKLINE"}
     | {"NUMBER", "FLOAT_CMP", "ALLOW_UNICODE", "ALLOW_BYTES", "IGNORE_WARNINGS"}
 )
-"""Options that may be switched on for all examples. Any other option could skip examples or make them prove nothing."""
+"""Options that may be switched on for all examples. Other options could weaken all examples at once."""
 _DIRECTIVE = re.compile(r"#\s*+doctest:\s*+([^\n'\"]*)$", re.MULTILINE)
 _OPTION = re.compile(r"([+-]?)(\w+)(?:\((?:[^()\n]|\([^()\n]*\))*\))?")
-"""Matches an option of xdoctest, with an optional argument in brackets."""
+"""Matches an option of xdoctest, with or without an argument in brackets."""
 _NEED = re.compile(r"([+-]?)requires\(module:(\w[\w.]*)\)", re.IGNORECASE)
-"""Matches an option that requires one package."""
+"""Matches an option that requires a package."""
 _XDIRECTIVE = re.compile(
     rf"#\s*+xdoctest:[ \t]*+(?P<options>{_OPTION.pattern}(?:[, \t]+{_OPTION.pattern})*)[ \t]*$", re.MULTILINE
 )
@@ -64,14 +65,14 @@ class Directives:
     """Flags of the options to switch on, combined with `|`."""
     off: int = 0
     needs: frozenset[str] = frozenset()
-    """Requirements without which the example is skipped, such as `numpy` or `numpy>=2.0`."""
+    """Packages that the example needs, such as `numpy` or `numpy>=2.0`. If one is missing, the example is skipped."""
     freed: frozenset[str] = frozenset()
     """Packages that the example no longer needs."""
     problem: str = ""
-    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
+    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty without an error."""
 
     def then(self, later: Directives) -> Directives:
-        """Return the combined effect of these directives and `later` directives, which take precedence."""
+        """Combine these directives with `later` directives, which have priority."""
         on, off = self.on & ~later.off | later.on, self.off & ~later.on | later.off
         needs, freed = (self.needs - later.freed) | later.needs, (self.freed - later.needs) | later.freed
         return Directives(on, off, needs, freed, self.problem or later.problem)
@@ -87,10 +88,9 @@ def directives(source: str) -> Directives:
 
 
 def of_xdoctest(source: str) -> Directives:
-    """Read the directives of xdoctest.
+    """Read the directives of xdoctest in the source of an example.
 
-    An example that requires a package is skipped if the package is missing. Any other requirement always skips the
-    example.
+    An example that requires a missing package is skipped. With any other requirement, the example is always skipped.
     """
     found = Directives()
     for match in _XDIRECTIVE.finditer(source):
@@ -126,7 +126,7 @@ def _on_need(need: re.Match[str]) -> Directives:
 
 
 def is_for_all(name: str) -> bool:
-    """Return whether an option may be switched on for all examples."""
+    """Return whether the option `name` may be switched on for all examples."""
     return name in _FOR_ALL
 
 
@@ -134,7 +134,7 @@ def flags_of(names: Iterable[str]) -> int:
     """Return the flags of options for all examples, combined with `|`.
 
     Raises:
-        ValueError: an option is unknown, or may not be on for all examples.
+        ValueError: an option is unknown, or is not allowed for all examples.
     """
     flags = 0
     for name in names:
@@ -149,7 +149,7 @@ def flags_of(names: Iterable[str]) -> int:
 
 
 def lookalike(source: str) -> str:
-    """Find a comment that looks like a misspelled directive. Return the correct directive, or an empty string."""
+    """Return the directive that a misspelled comment was meant to be, or an empty string."""
     found = _SIMILAR.search(_XDIRECTIVE.sub("", _DIRECTIVE.sub("", source)))
     words = (word.upper() for word in _WORD.findall(found["rest"])) if found else ()
     return next((f"# doctest: +{word}" for word in words if word in doctest.OPTIONFLAGS_BY_NAME), "")

@@ -1,4 +1,4 @@
-"""Examine this installation and suggest fixes. Used by `adacoder doctor` and by editors."""
+"""Examine this installation and suggest improvements, for `adacoder doctor` and for editors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from adacoder.settings import SETTINGS, Settings, from_project
 _MOST_MODELS = 10
 """Maximum number of models to examine."""
 _MEASURING = 300.0
-"""Seconds after which no more speeds are measured."""
+"""Seconds after which no further speed is measured."""
 _PRIVATE_SHOWN = 20
 
 
@@ -45,14 +45,14 @@ async def examine(
 ) -> AsyncGenerator[Finding]:
     """Examine the installation, the project, isolation, the interpreter, private files and each model. Yield findings.
 
-    A model that does not work is a failure only if no other model works. Otherwise the finding is advice.
+    A broken model counts as a failure only if no other model works.
 
     Args:
-        settings: the settings, including those of the project.
+        settings: the settings, including the settings of the project.
         folder: the folder whose project is examined.
         probes_speed: True to load each model and measure its speed.
-        session: the caller's session. If None, a new one is used.
-        on_wait: receives the reason for each wait, such as another request that uses the model.
+        session: the caller's session. If None, a new session is used.
+        on_wait: callback that receives the reason for each wait.
     """
     session = session or Session()
     yield _adacoder(folder)
@@ -86,7 +86,7 @@ async def examine(
 
 
 def _weighed(finding: Finding, others: set[int]) -> Finding:
-    """Turn the failure of a model into advice if there are `others`, which are other usable models."""
+    """Turn the failure of a model into advice, if `others` contains a usable model."""
     return replace(finding, ok=None) if finding.ok is False and others else finding
 
 
@@ -125,7 +125,7 @@ async def _isolation(settings: Settings) -> Finding:
 
 
 def interpreter(settings: Settings, near: Path, workspace: Path) -> Finding:
-    """Report which Python runs the examples of files in `near`, and why."""
+    """Report which Python runs the examples of files in the folder `near`, and why."""
     name = "Interpreter"
     if not settings.trusted:
         return Finding(name, None, f"{workspace} is not trusted, so no Python runs")
@@ -156,7 +156,7 @@ def _private(settings: Settings, folder: Path) -> Finding:
 async def _examinations(
     settings: Settings, session: Session, on_wait: OnWait, *, probes_speed: bool
 ) -> list[Examination]:
-    """Examine the models of the ladder. Their speed is measured later."""
+    """Examine the models of the ladder, but do not measure their speed yet."""
     backends = {kind: backend(settings, session, on_wait) for kind, backend in BACKENDS.items()}
     count = len(settings.cascade)
     found: list[Examination] = []

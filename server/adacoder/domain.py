@@ -1,8 +1,9 @@
-"""Define the data types of AdaCoder. All are immutable.
+"""Define the data types of AdaCoder. All types are immutable.
 
-Every package uses these types. So this module does no I/O, reads no clock, and does not depend on prompts, strategies
-or editors. Offsets count the code points of one text, and the end of a range is exclusive. Line numbers start at 0
-unless noted otherwise.
+Every package uses these types, so this module does no I/O and depends on no other package.
+
+Offsets count the code points of a text, and the end of a range is exclusive. Line numbers start at 0 unless noted
+otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example from a docstring: a statement and its expected output. It is written for doctest, or in prose."""
+    """An example from a docstring: a statement and its expected output.
+
+    The example is written for doctest, or in prose such as `f(1) == 2`.
+    """
 
     source: str
     """The statement, ending in a newline."""
@@ -60,30 +64,30 @@ class Example:
     line: int
     """0-based line in the module on which the statement begins."""
     flags: int = 0
-    """Flags of the options that directives of the example switch on, combined with `|`. See `directives.py`."""
+    """Flags of the options that the example's directives switch on, combined with `|`. See `directives.py`."""
     exception: str | None = None
     """Type and message of the expected exception, such as `"ValueError: no\\n"`, or None."""
     informal: bool = False
-    """True if the example comes from prose, such as `f(1) == 2`. Then even the value None is compared."""
+    """True if the example comes from prose, such as `f(1) == 2`. Then its value is compared even if it is None."""
     off: int = 0
-    """Flags of the options that directives of the example switch off."""
+    """Flags of the options that the example's directives switch off."""
     needs: frozenset[str] = frozenset()
-    """Packages that the example needs, such as `numpy` or `numpy>=2.0`. Without them, the example is skipped."""
+    """Packages that the example needs, such as `numpy` or `numpy>=2.0`. If one is missing, the example is skipped."""
     problem: str = ""
-    """The problem with a directive, such as `has the unknown option '+X': remove it`. Empty if there is none."""
+    """Error in a directive, such as `has the unknown option '+X': remove it`. Empty without an error."""
     is_block: bool = False
-    """True if the source comes from a directive such as `.. testcode::`. Only its printed output is compared."""
+    """True if the example is a block such as `.. testcode::`. Only its printed output is compared."""
     above: int = 0
-    """Number of lines in notebook cells above the example's cell."""
+    """Number of lines in the notebook cells above the example's cell."""
 
     @property
     def number(self) -> int:
-        """1-based line number for the user. In a notebook, it counts within the cell."""
+        """1-based line number as shown to the user. In a notebook, the number counts within the cell."""
         return self.line - self.above + 1
 
     @property
     def form(self) -> str:
-        """Kind of comparison for `worker.py`: `value`, `block`, or empty for the rules of doctest."""
+        """Way of comparison for `worker.py`: `value`, `block`, or empty for the rules of doctest."""
         return "value" if self.informal else "block" if self.is_block else ""
 
     @property
@@ -103,7 +107,7 @@ class Example:
     def has_want(self) -> bool:
         """True if the example can verify a candidate.
 
-        It must show an output, and no directive may skip the example or ignore its output.
+        The example must show an output. No directive may skip the example or ignore the output.
         """
         from adacoder.directives import IGNORE_OUTPUT  # this imports doctest, which is slow
 
@@ -112,29 +116,29 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """Path and import name of a file in the user's project."""
+    """Path and import name of a Python file in the user's project."""
 
     path: Path
     """The file, as an absolute path."""
     name: str
     """The dotted name of the module, such as `pkg.sub.mod`. The name of `pkg/__init__.py` is `pkg`."""
     root: Path
-    """The directory on `sys.path` from which `name` is imported."""
+    """The entry of `sys.path` from which the module is imported."""
     top: Path | None = field(default=None, compare=False)
-    """The workspace folder. The project's settings are not searched above it."""
+    """The workspace folder. Settings of the project are not searched above this folder."""
     cells: tuple[int, ...] = ()
-    """Lines at which the cells of a notebook begin. Empty for a file.
+    """First lines of the cells in a notebook. Empty for a file.
 
-    The target is in the last cell, and only this cell may be edited.
+    The target is in the last cell. Only this cell may be edited.
     """
 
     @property
     def first_line(self) -> int:
-        """Line of the module at which the user's document begins. It is 0 except in a notebook."""
+        """Line of the module at which the document begins. This is 0 except in a notebook."""
         return self.cells[-1] if self.cells else 0
 
     def where(self, line: int) -> str:
-        """Describe a 1-based line of the module for the user, such as `line 3 of code cell 2`."""
+        """Describe a 1-based line of the module to the user, such as `line 3 of code cell 2`."""
         if not self.cells:
             return f"line {line} of the file"
         number = sum(first < line for first in self.cells)
@@ -149,23 +153,23 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The function to write, with its position in the module, its signature, docstring and examples."""
+    """The function to write: its position in the module, its signature, docstring and examples."""
 
     module: Module
     text: str
     """The whole text of the module, with its original line ends."""
     qualname: str
-    """The qualified name, such as `Class.method`. It is `__qualname__` without `<locals>`."""
+    """The qualified name, such as `Class.method`. Unlike `__qualname__`, it has no `<locals>`."""
     definition: Span
-    """The whole function, with its decorators."""
+    """Position of the whole function, with its decorators."""
     header: Span
-    """The text from `def` or `async def` up to and including the colon."""
+    """Position of the text from `def` or `async def` up to and including the colon."""
     docstring_span: Span
-    """The docstring in the source, with its quotes. It may consist of several string literals in brackets."""
+    """Position of the docstring, with its quotes."""
     docstring: str
     """The text of the docstring, as returned by `inspect.cleandoc`."""
     body: Span
-    """The text that a new body replaces. It begins after the docstring and a comment behind the docstring."""
+    """Position of the text that a new body replaces. A comment behind the docstring is not replaced."""
     indent: str
     """The white space before `def`."""
     examples: tuple[Example, ...]
@@ -174,13 +178,13 @@ class Target:
     in_class: bool = False
     """True if the function is directly in a class body, such as a method or a property."""
     is_function: bool = True
-    """False for a class, a module or a page, whose docstring can be checked."""
+    """True for a function. False for a class, a module or a page, which are only checked."""
     of_class: tuple[Example, ...] = ()
-    """Examples of the enclosing class. They count only if a run shows that they call this function."""
+    """Examples of the enclosing class. An example counts only if it calls this function in a run."""
 
     @property
     def name(self) -> str:
-        """Name of the function without its class. For a page or a module's docstring, the name of the file."""
+        """Name of the function without its class. For a page or a module's docstring, this is the name of the file."""
         return self.module.path.name if self.qualname == PAGE else self.qualname.rpartition(".")[2]
 
     @property
@@ -203,7 +207,7 @@ class Target:
 class Candidate:
     """A version of the target function, with the imports and definitions that it needs.
 
-    It may have syntax errors. Its code is not indented, its line ends are `\\n`, and no field ends in a newline.
+    The code may have syntax errors. It is not indented, and its line ends are `\\n`.
     """
 
     function: str
@@ -211,18 +215,15 @@ class Candidate:
     imports: tuple[str, ...] = ()
     """Import statements, one in each string."""
     definitions: tuple[str, ...] = ()
-    """Helper functions, classes and constants at module level, one statement in each string."""
+    """Functions, classes and constants that the function needs, one statement in each string."""
     cut: bool = False
-    """True if the reply broke off or left parts out. Such a candidate is never inserted as it is."""
+    """True if the model's reply broke off or left parts out. Such a candidate is never inserted unchanged."""
     decorators: tuple[str, ...] = ()
-    """Decorators of `function` to insert above the target.
-
-    The target keeps its own decorators, and others are dropped.
-    """
+    """Decorators that are inserted above the target, in addition to the target's own decorators."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Sentences for the user about the reply, such as which parts were left out."""
+    """Sentences for the user about the model's reply, such as which parts were left out."""
     others: tuple[Candidate, ...] = field(default=(), compare=False)
-    """Other versions from the same reply, to try in this order if this version fails."""
+    """Other versions from the same reply. They are tried in order if this version fails."""
 
     @property
     def text(self) -> str:
@@ -237,7 +238,7 @@ class Ended(StrEnum):
     STOP = "stop"
     LENGTH = "length"
     STOPPED_EARLY = "stopped_early"
-    """AdaCoder closed the stream because the code was complete."""
+    """AdaCoder stopped the reply, because the code was complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +248,11 @@ class Tokens:
     prompt: int = 0
     completion: int = 0
     estimated: bool = False
-    """True if a number is an estimate. A stream that is closed early has no exact numbers."""
+    """True if the numbers are estimated. After AdaCoder stopped a reply, there are no exact numbers."""
     cached: int = 0
-    """Number of tokens of the prompt that were in the server's cache.
+    """Number of tokens of the prompt that the model server had cached.
 
-    For Ollama, a cautious estimate from the time for reading the prompt: never too high.
+    For Ollama, this is estimated from the time for reading the prompt. The estimate is never too high.
     """
 
     def __add__(self, other: Tokens) -> Tokens:
@@ -264,10 +265,10 @@ class Timing:
     """The times of a reply, in seconds."""
 
     queue: float = 0.0
-    """Seconds of waiting for other requests, which may come from other programs."""
+    """Seconds until the model server began, because it was busy with other requests."""
     load: float = 0.0
     prompt: float = 0.0
-    """Seconds for reading the prompt. If the server does not report this, all seconds before the first token."""
+    """Seconds for reading the prompt. If they are not reported, the seconds before the first token."""
     generation: float = 0.0
     """Seconds for writing the reply."""
 
@@ -283,17 +284,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of a model, before anything is extracted from it."""
+    """The reply of a model, as the model wrote it."""
 
     text: str
     tokens: Tokens = Tokens()
     ended: Ended = Ended.STOP
     time: Timing | None = None
-    """The times, or None if they were not measured, as in a recorded conversation."""
+    """The times of the reply. None if they were not measured, as in a recorded conversation."""
 
 
 class Level(StrEnum):
-    """Levels of isolation for code that runs, the strongest first."""
+    """Levels of isolation for a process that runs code, the strongest first."""
 
     FULL = "full"
     LSM = "lsm"
@@ -312,7 +313,7 @@ class Isolation:
 
     level: Level
     by: tuple[str, ...] = ()
-    """The mechanisms that were used, such as `bubblewrap` and `rlimits`."""
+    """The mechanisms of isolation, such as `bubblewrap` and `rlimits`."""
 
 
 class FailureKind(StrEnum):
@@ -331,7 +332,7 @@ class FailureKind(StrEnum):
     WRONG_OUTPUT = "wrong_output"
     """An example gave another output than the docstring shows."""
     EXCEPTION = "exception"
-    """An example raised an exception that the docstring does not show."""
+    """An example raised an exception that the docstring does not expect."""
     BROKEN_EXAMPLE = "broken_example"
     """The example itself is wrong, so every candidate fails it."""
     BROKEN_MODULE = "broken_module"
@@ -345,15 +346,15 @@ class FailureKind(StrEnum):
     DENIED = "denied"
     """The code needs processes, network access or files that isolation denies."""
     MEMORISED = "memorised"
-    """The candidate passed the examples, but returns most of their outputs as constants."""
+    """The candidate passed the examples, but returns most outputs as constants."""
     TEST_FAILED = "test_failed"
     """The candidate passed the examples, but a test of the project fails."""
     PROTOCOL = "protocol"
-    """The process that ran the examples sent malformed messages. Only hostile or badly broken code does that."""
+    """The process that ran the examples sent malformed messages. This can be an attack."""
 
 
 UNPARSED = frozenset({FailureKind.SYNTAX_ERROR, FailureKind.BROKEN_MODULE})
-"""Kinds of failure for a file that does not parse. `BROKEN_MODULE` also has other causes."""
+"""Kinds of failure of a file that does not parse. `BROKEN_MODULE` also has other causes."""
 _OUTSIDE_THE_CANDIDATE = frozenset({FailureKind.BROKEN_EXAMPLE, FailureKind.BROKEN_MODULE})
 
 
@@ -370,21 +371,21 @@ class Failure:
     error: str | None = None
     """The exception, as `Type: message`."""
     line: int | None = None
-    """1-based line in the candidate's function that raised the exception. None if it was raised elsewhere."""
+    """1-based line of the candidate's function that raised the exception. None if other code raised it."""
     test: ProjectTest | None = None
-    """The first failed test of the project, if any."""
+    """The first failed test of the project, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Lines and branches that were executed in the target's code.
+    """Lines and branches of the target's code that were executed.
 
-    Line numbers are 1-based, and count in the module with the candidate inserted.
+    Line numbers are 1-based lines of the module with the candidate inserted.
     """
 
     lines: frozenset[int] = frozenset()
     branches: frozenset[tuple[int, int]] = frozenset()
-    """Jumps from the line of a condition to another line. Empty if the interpreter does not report branches."""
+    """Jumps from the line of a condition to another line. Empty if the interpreter does not report them."""
 
 
 NOTHING = Reached()
@@ -392,7 +393,7 @@ NOTHING = Reached()
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of code. `number` is its 1-based line in the file with the candidate inserted."""
+    """A line of code. `number` is the 1-based line in the file with the candidate inserted."""
 
     number: int
     text: str
@@ -400,17 +401,17 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of a new function: its code lines, and the lines and branches that no example reached.
+    """Coverage of a function: its code lines, and the lines and branches that no example reached.
 
-    With `by_tests`, the project's tests ran too, and did not reach them either.
+    With `by_tests`, the project's tests did not reach these lines and branches either.
     """
 
     lines: tuple[int, ...]
     unreached: tuple[SourceLine, ...] = ()
     branches: tuple[tuple[SourceLine, bool], ...] = ()
-    """Conditions that had only one result, each with the result that never occurred.
+    """Conditions that were always true or always false, each with the result that never occurred.
 
-    A condition is left out if an unreached line already shows this. Empty if the interpreter does not report branches.
+    A condition is left out if an unreached line already shows this.
     """
     by_tests: bool = False
 
@@ -424,20 +425,20 @@ class ExampleResult:
     got: str = ""
     error: str | None = None
     entered: bool = False
-    """True if the example was observed to run the target's code, or to use the result of an example that did."""
+    """True if a run showed that the example runs the target, or uses the result of an example that does."""
     ran: str = ""
-    """A hint that the example called other code than the target, such as "`b.f` is `a.c.f`".
+    """The code that the example called instead of the target, such as "`b.f` is `a.c.f`".
 
-    In the form "`f` is a …", the other code may be a compiled form of the target.
+    In the form "`f` is a …", the code may be a compiled form of the target.
     """
     counts: bool = True
-    """False if the example need not match, for example because it ran only other code than the target."""
+    """False if the example may fail, for example because it only runs other code than the target."""
     reached: Reached = NOTHING
-    """Code of the target that the example reached, if requested."""
+    """Code of the target that the example reached. Empty if this was not requested."""
     skipped: bool = False
-    """True if the module's code skipped the example, as `pytest.importorskip` does. It then does not count."""
+    """True if code in the module skipped the example, as `pytest.importorskip` does. Such an example does not count."""
     hint: str = ""
-    """A sentence that explains why the example did not match. Empty if the outputs already show this."""
+    """A sentence that explains why the example failed. Empty if the outputs already show the reason."""
 
 
 class ProjectTestStatus(StrEnum):
@@ -450,23 +451,23 @@ class ProjectTestStatus(StrEnum):
     NEEDS = "needs"
     """The test needs something that isolation denies."""
     FAILED_BEFORE = "failed_before"
-    """The test fails in the same way with other bodies, so the candidate is not the cause."""
+    """The test fails in the same way with other function bodies, so the candidate is not the cause."""
     UNTRUSTED = "untrusted"
     """The test passed, but the candidate's code could have faked the result."""
     UNSTABLE = "unstable"
-    """The test failed once, and then passed with the same code."""
+    """The test failed once, and then passed without a change of the code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectTest:
-    """The result of a test of the project. All parameter sets of a parametrised test count as one test."""
+    """The result of a test of the project. A test with several parameter sets counts as one test."""
 
     name: str
-    """The name in pytest, such as `tests/test_a.py::test_b`, without parameters."""
+    """The name of the test in pytest, without parameters, such as `tests/test_a.py::test_b`."""
     status: ProjectTestStatus
     seconds: float = 0.0
     entered: bool | None = True
-    """True if the test was observed to run the target's code. None if this is unknown."""
+    """True if a run showed that the test runs the target. None if this is unknown."""
     error: str = ""
     """The exception of a failed test, as `Type: message`."""
     explanation: str = ""
@@ -474,7 +475,7 @@ class ProjectTest:
     source: str = ""
     """The source code of a failed test."""
     ran: frozenset[tuple[str, int]] = frozenset()
-    """Functions of the project that the test ran, as (file, 1-based first line), if requested."""
+    """Functions of the project that the test ran, as (file, 1-based first line). Empty if this was not requested."""
     cases: int = 1
     """Number of parameter sets that ran or were skipped. 1 for a test without parameters."""
     skipped: int = 0
@@ -488,63 +489,69 @@ class ProjectTest:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of evaluating a candidate: its first failure, if any, and how far it got."""
+    """The result of evaluating a candidate."""
 
     failure: Failure | None
     parses: bool = False
     defines: bool = False
-    """True if the module with the candidate defines the target."""
+    """True if the module defines the target after the candidate was inserted."""
     undefined: tuple[str, ...] = ()
-    """Names that the candidate uses and nothing defines."""
+    """Names that the candidate uses, but nothing defines."""
     imports: bool = False
-    """True if the module with the candidate could be imported."""
+    """True if the module could be imported after the candidate was inserted."""
     results: tuple[ExampleResult, ...] = ()
     """Results of the examples that ran, in order. Examples that a directive skips are not included."""
     isolation: Isolation | None = None
-    """The isolation of the run. None if no code had to run."""
+    """The isolation of the process that ran the code. None if no code was run."""
     notes: tuple[str, ...] = ()
-    """Sentences for the user, such as which statement of the module had to be left out."""
+    """Sentences for the user, such as which statement of the module was left out."""
     reachable: Reached = NOTHING
-    """All lines and branches of the target's code, if requested."""
+    """All lines and branches of the target's code. Empty if they were not requested."""
     coverage: Coverage | None = None
-    """Coverage of a candidate that passed. None if it was not requested or is not available."""
+    """Coverage of a candidate that passed, or None."""
     edits: tuple[Edit, ...] = ()
     """Edits that insert the candidate into the text in which it was evaluated."""
     tests: tuple[ProjectTest, ...] = ()
-    """Results of the project's tests of the target. Empty if the examples failed."""
+    """Results of the project's tests that concern the target. Empty if the examples failed."""
     tests_reached: Reached = NOTHING
-    """Code of the target that the project's tests reached, if requested."""
+    """Code of the target that the project's tests reached. Empty if this was not requested."""
     files: frozenset[str] = frozenset()
-    """Files of the project that its tests read, if requested."""
+    """Files of the project that its tests read. Empty if this was not requested."""
 
     @property
     def passed(self) -> bool:
-        """True if nothing failed. This alone does not verify the candidate. See `conclusion`."""
+        """True if nothing failed. This is not enough to verify the candidate. See `conclusion`."""
         return self.failure is None
 
     @property
     def final(self) -> bool:
-        """True if no other candidate can do better, because this one passed or is not the cause of the failure."""
+        """True if no other candidate can do better.
+
+        This candidate passed, or the failure has another cause than the candidate.
+        """
         return self.failure is None or self.failure.kind in _OUTSIDE_THE_CANDIDATE
 
     @property
     def examples_passed(self) -> int:
-        """Number of passed examples. It includes only examples that count and show an output."""
+        """Number of passed examples that count and show an output."""
         return sum(result.matched for result in self._counting)
 
     @property
     def is_proved(self) -> bool:
-        """True if a test of the project, or an example that shows an output, ran the target and passed."""
+        """True if an example that shows an output, or a test of the project, ran the target and passed."""
         return any(result.matched for result in self.proving) or self.tests_passed > 0
 
     @property
     def tests_passed(self) -> int:
-        """Number of tests of the project that ran the target and passed."""
+        """Number of the project's tests that ran the target and passed."""
         return sum(test.proves for test in self.tests)
 
     @property
     def tests_total(self) -> int:
-        """Number of the project's tests that count: they ran the target and passed, or they failed."""
+        """Number of the project's tests that count.
+
+        A passed test counts if it ran the target. A failed test always counts.
+        """
         return self.tests_passed + sum(test.status is ProjectTestStatus.FAILED for test in self.tests)
 
     @property
@@ -558,11 +565,11 @@ class Verdict:
 
     @property
     def tests_score(self) -> tuple[int, int]:
-        """Numbers of the project's tests: how many passed, and how many count."""
+        """The project's tests as two numbers: how many passed, and how many count."""
         return self.tests_passed, self.tests_total
 
     def answers(self, examples: Sequence[Example]) -> bool:
-        """Return whether every example has a result, apart from examples that a directive skips."""
+        """Return whether every example has a result. Examples that a directive skips need none."""
         return len(self.results) >= sum(not example.skipped for example in examples)
 
     def total(self, target: Target) -> int:
@@ -572,9 +579,9 @@ class Verdict:
 
     @property
     def reach(self) -> tuple[bool, bool, int, bool, int, int, bool]:
-        """Rank of the candidate. The candidate that got further has the greater rank.
+        """Rank of the candidate. A greater rank is better.
 
-        A memorised candidate ranks above candidates that pass no example, and below all that pass one.
+        A memorised candidate ranks above candidates that pass no example, and below candidates that pass one.
         """
         return (
             self.parses,
@@ -588,12 +595,12 @@ class Verdict:
 
     @property
     def is_memorised(self) -> bool:
-        """True if the candidate recognises the inputs of the examples and returns constants."""
+        """True if the candidate only recognises the inputs of the examples and returns constants."""
         return self.failure is not None and self.failure.kind is FailureKind.MEMORISED
 
     @property
     def examples_proved(self) -> int:
-        """Number of passed examples. 0 if the answers were memorised."""
+        """Number of passed examples. 0 for a memorised candidate."""
         return 0 if self.is_memorised else self.examples_passed
 
 
@@ -606,7 +613,7 @@ class Attempt:
 
 
 def further(one: Attempt, other: Attempt) -> Attempt:
-    """Return the attempt that got further, or `one` if they got equally far."""
+    """Return the attempt with the higher rank. If both have the same rank, return `one`."""
     return other if other.verdict.reach > one.verdict.reach else one
 
 
@@ -620,31 +627,31 @@ class Status(StrEnum):
     """No example failed, but the examples do not prove the candidate."""
     FAILED = "failed"
     DENIED = "denied"
-    """An example needs something that isolation denies. Only a check can have this status."""
+    """An example needs something that isolation denies. Only checks have this status."""
     CANCELLED = "cancelled"
     ERROR = "error"
     """The request could not run."""
 
     @property
     def is_offered(self) -> bool:
-        """True if the candidate can be inserted. If it is unverified, the user must agree first."""
+        """True if the candidate can be inserted. The user must first agree to an unverified candidate."""
         return self in (Status.VERIFIED, Status.UNVERIFIED)
 
 
 RAISES, ENDLESS = "raises ", "does not return"
-"""Outputs of statements that have no value.
+"""Outputs of statements that return no value.
 
-The output of a statement that raised an exception begins with `RAISES`. A statement that ended its process or exceeded
-its time limit has the output `ENDLESS`.
+If a statement raised an exception, its output begins with `RAISES`. If a statement ended its process or exceeded the
+time limit, its output is `ENDLESS`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An input for which two versions of a function have different outputs."""
+    """A call for which two versions of a function have different outputs."""
 
     call: str
-    """Statements that call the function. The output of the last statement differs."""
+    """Statements that call the function. The outputs of the last statement differ."""
     here: str
     there: str
 
@@ -654,16 +661,16 @@ class BehaviourDiff:
     """The result of running two versions of a function on the same inputs."""
 
     inputs: int
-    """Number of inputs for which both versions ran and their outputs were compared."""
+    """Number of inputs on which both versions ran."""
     differs: tuple[Difference, ...]
-    """The differences. First come inputs that reach lines that no example reaches, then the shortest inputs."""
+    """The differences. Inputs that reach lines that no example reaches come first, then the shortest inputs."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Reasons why inputs were not compared, with the number of inputs."""
+    """Numbers of inputs that were not compared. The keys are the reasons."""
 
     def of_values(self) -> BehaviourDiff:
-        """Leave out inputs for which a version raises or does not return.
+        """Leave out inputs for which a version raises an exception or does not return.
 
-        They may not be valid inputs of the function.
+        The function may not be meant for such inputs.
         """
         differs = tuple(each for each in self.differs if not any(map(_refuses, (each.here, each.there))))
         refused = len(self.differs) - len(differs)
@@ -683,13 +690,13 @@ class CrossCheck:
     model: str | None
     """The model that wrote the second program."""
     found: BehaviourDiff | None
-    """The result, in which the second program is `there`. None if nothing was compared."""
+    """The result of the comparison. `there` is the output of the second program. None if nothing was compared."""
     reason: str | None = None
-    """A sentence on why nothing was compared. None if the programs were compared."""
+    """A sentence that says why nothing was compared, or None."""
     candidate: Candidate | None = None
     """The second program."""
     trouble: AdaCoderError | None = None
-    """The error that ended the request for the second program."""
+    """The error that ended the request for the second program, or None."""
 
 
 def _refuses(output: str) -> bool:
@@ -703,12 +710,12 @@ class Outcome:
     status: Status
     target: Target
     reason: str | None = None
-    """A sentence on why the candidate is not `verified`."""
+    """A sentence that says why the candidate is not `verified`, or None."""
     candidate: Candidate | None = None
     verdict: Verdict | None = None
     rounds: int = 0
     edits: tuple[Edit, ...] = ()
-    """Edits that insert the candidate into `target.text`. Empty if it cannot be inserted."""
+    """Edits that insert the candidate into `target.text`. Empty if the candidate cannot be inserted."""
     model: str | None = None
     strategy: str | None = None
     steps: tuple[Step, ...] = ()
@@ -717,7 +724,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     """Sentences for the user about the request, such as which model could not be asked."""
     behaviour: BehaviourDiff | None = None
-    """The differences from the previous function. None if they were not compared."""
+    """The comparison with the previous version of the function, or None."""
     cross_check: CrossCheck | None = None
     """The comparison with a second program, or None."""
     trouble: AdaCoderError | None = None
@@ -725,7 +732,7 @@ class Outcome:
 
     @property
     def stands(self) -> bool:
-        """True if the text already contains the candidate and no example failed, so nothing needs to change."""
+        """True if the text already contains the candidate, and no example failed. Then nothing needs to change."""
         return self.status.is_offered and self.verdict is not None and not (self.edits or self.verdict.edits)
 
     @property
@@ -735,12 +742,12 @@ class Outcome:
 
     @property
     def tests(self) -> tuple[int, int]:
-        """Numbers of the project's tests: how many passed, and how many count."""
+        """The project's tests as two numbers: how many passed, and how many count."""
         return (0, 0) if self.verdict is None else self.verdict.tests_score
 
     @property
     def total(self) -> int:
-        """Number of examples that should pass. If nothing ran, all examples that show an output."""
+        """Number of examples that should pass. If nothing ran, the number of examples that show an output."""
         return (self.verdict or Verdict(None)).total(self.target)
 
     @property
@@ -751,14 +758,14 @@ class Outcome:
 
 
 class Details:
-    """Data about a Step. The module `journal` has a subclass for each kind of action."""
+    """Base class for the data of a Step. The module `journal` has a subclass for each kind of action."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A recorded action of an Agent."""
+    """A recorded action of an Agent, such as a question to a model."""
 
     agent: str
     """Name of the Agent, such as `programming_assistant` or `code_evaluator`."""
@@ -769,9 +776,9 @@ class Step:
     seconds: float
     tokens: Tokens = Tokens()
     details: Details | None = None
-    """Data about the action. None if the step ended before they were known."""
+    """Data about the action. None if the step ended early."""
     time: Timing | None = None
-    """Times of the model's reply, if a model was asked."""
+    """Times of the model's reply. None if no model was asked."""
     doing: str = ""
     """The action in words, such as `writing the function`."""
     branch: tuple[str, ...] = ()

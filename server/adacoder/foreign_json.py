@@ -1,4 +1,7 @@
-"""Read JSON from untrusted sources within limits. The arena's rows, tasks and recordings may come from other people."""
+"""Read untrusted JSON within limits of size and depth.
+
+Rows, tasks and recordings of the arena may come from other people.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from adacoder.domain import JSON
 T = TypeVar("T")
 
 _MOST_VALUES = 4_000_000
-"""Maximum number of opening brackets and commas in a text, which limits the number of values.
+"""Maximum number of opening brackets and commas in a text. This limits the number of values.
 
 A value needs about 100 bytes.
 """
@@ -21,8 +24,8 @@ def read_json(text: str) -> JSON:
     """Read one JSON value.
 
     Raises:
-        ValueError: the text is not JSON, has too many values or nests them too deeply, repeats a key, or has a number
-            that is not finite.
+        ValueError: the text is not JSON, or has too many values, too many levels, a repeated key, or a number that is
+            not finite.
     """
     if sum(map(text.count, "[{,")) > _MOST_VALUES:
         raise ValueError(f"it has more than {_MOST_VALUES:,} values")

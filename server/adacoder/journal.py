@@ -1,7 +1,6 @@
-"""Record what each Agent does in a request.
+"""Record the actions of the Agents in a request.
 
-Editors and the command line show this Journal as progress, and `--json` prints it. No other module on the ground floor
-(see ARCHITECTURE.md) reads a clock.
+Editors and the command line show this Journal as progress, and `--json` prints it.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ class Asked(Details):
     """Data about asking a model."""
 
     instruction: str
-    """The last paragraph of the prompt. The paragraphs before it are the same for all calls of a request."""
+    """The last paragraph of the prompt. Earlier paragraphs are the same in all prompts of a request."""
     reply: str | None = None
-    """The reply, or None if none came."""
+    """The reply of the model, or None."""
     ended: Ended = Ended.STOP
     is_known: bool = False
-    """True if the same reply came before."""
+    """True if the model gave the same reply before."""
     again: str = ""
-    """The reason for asking the model again. Empty if it was not asked again."""
+    """The reason for asking the model again. Empty for the first question."""
     unread: bool = False
-    """True if the reply was unreadable. Then the Role's default answer was used."""
+    """True if the reply could not be read. Then a default answer was used."""
     designed: tuple[Example, ...] | None = None
-    """The tests that the model designed, as shown to the user. None if the Role designs no tests."""
+    """The tests that the model designed. None if the model was asked for something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Evaluated(Details):
 
     code: str
     has_run: bool
-    """False if the candidate is not code, so nothing could run."""
+    """False if nothing was run, because the candidate is not code."""
     passed: int
     total: int
     failure: Failure | None
@@ -48,7 +47,7 @@ class Evaluated(Details):
     is_known: bool = False
     """True if the same candidate was evaluated before."""
     tests: tuple[int, int] = (0, 0)
-    """Numbers of the project's tests: how many passed, and how many count."""
+    """The project's tests as two numbers: how many passed, and how many count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +73,14 @@ class Traced(Details):
 
 @dataclass(frozen=True, slots=True)
 class Noted(Details):
-    """Data about a decision of a strategy, such as not to use a test."""
+    """A decision of a strategy, in words, such as not to use a test."""
 
     note: str
 
 
 @dataclass
 class OpenStep:
-    """A step that is still running. Its Agent fills in the data."""
+    """A step that is still running. The Agent of the step sets the fields."""
 
     agent: str
     action: str
@@ -92,28 +91,27 @@ class OpenStep:
     tokens: Tokens = field(default_factory=Tokens)
     time: Timing | None = None
     written: int = 0
-    """Estimated number of tokens of the reply so far."""
+    """Estimated number of tokens that the model has written."""
     text: str = ""
-    """The reply so far."""
+    """The part of the model's reply that has arrived."""
     _moved: Callable[[OpenStep], None] = lambda step: None
 
     def moved(self, text: str) -> None:
-        """Report that the reply has grown to `text`. It is called about once for each token."""
+        """Report that the reply has grown to `text`. Call this about once for each token."""
         self.written, self.text = self.written + 1, text
         self._moved(self)
 
 
 Listener = Callable[["OpenStep | Step | Waiting"], None]
-"""Function that receives the events of a request.
+"""Callback for the events of a request.
 
-An `OpenStep` means that a step has begun or made progress. A `Step` means that it has ended. `Waiting` means that the
-request waits. A listener can show the text `doing` of any step.
+An `OpenStep` has begun or made progress. A `Step` has ended. `Waiting` gives the reason for a wait.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Event: the request waits, for example because another request uses the model."""
+    """Event of a request that waits, for example because another request uses the model."""
 
     message: str
     """The reason for the wait, such as `waiting for the model, 1 ahead`."""
@@ -123,10 +121,10 @@ _branch: ContextVar[tuple[str, ...]] = ContextVar("_branch", default=())
 
 
 class Journal:
-    """Records one request. Listeners receive every event at once."""
+    """Record of one request. Listeners receive every event at once."""
 
     def __init__(self, *listeners: Listener, earlier: Outcome | None = None) -> None:
-        """Start a record, or continue the record of the request with the Outcome `earlier`."""
+        """Start a record. With `earlier`, continue the record of this Outcome."""
         self._listeners = listeners
         self._steps: list[Step] = [*earlier.steps] if earlier else []
         self._round = earlier.rounds if earlier else 0
@@ -139,7 +137,7 @@ class Journal:
 
     @property
     def round(self) -> int:
-        """The current round, counted from 1. 0 before the first round."""
+        """The current round, counted from 1. Before the first round, this is 0."""
         return self._round
 
     @property
@@ -152,12 +150,12 @@ class Journal:
         self._round += 1
 
     def waiting(self, message: str) -> None:
-        """Tell the listeners why the request waits."""
+        """Tell the listeners the reason why the request waits."""
         self._tell(Waiting(message))
 
     @contextmanager
     def branch(self, *names: str) -> Iterator[None]:
-        """Assign steps to a branch of a search. This applies to the `with` block, and to tasks started in it."""
+        """Mark the steps inside the `with` block as a branch of a search."""
         token = _branch.set((*_branch.get(), *names))
         try:
             yield
@@ -166,7 +164,7 @@ class Journal:
 
     @contextmanager
     def step(self, agent: str, action: str, doing: str) -> Iterator[OpenStep]:
-        """Record the `with` block as a step of `agent`, even if it fails or is cancelled."""
+        """Record the `with` block as a step of `agent`, even if the block fails or is cancelled."""
         step = OpenStep(agent, action, max(self._round, 1), doing, _branch.get(), _moved=self._tell)
         began = time.perf_counter()
         self._tell(step)

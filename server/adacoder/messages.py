@@ -1,7 +1,7 @@
-"""Create messages that name settings. The command line and editors spell settings differently.
+"""Create messages that name settings.
 
-A message keeps its settings as separate parts. So text from a model, a server or a project is never taken for a
-setting, even if it looks like one.
+The command line and editors spell the name of a setting differently, so a message stores settings as separate parts.
+Text from a model or a project is never taken for a setting.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Named:
     """A setting in a message. `str()` returns its spelling on the command line."""
 
     key: str
-    """The key of the setting in an editor, such as `contextTokens` or `ollama.host`."""
+    """Name of the setting in an editor, such as `contextTokens` or `ollama.host`."""
     value: str = ""
-    """The value that the message recommends, if any."""
+    """The value that the message recommends. Empty if there is none."""
 
     def __str__(self) -> str:
         name = snake_case(self.key.rpartition(".")[2]).replace("_", "-")
@@ -39,10 +39,10 @@ class Remedy:
     """The kind of action.
 
     `pull` lets Ollama download `model`, `start` starts Ollama, and `trust` trusts the workspace. Any other kind is a
-    command for the function, such as `fix`.
+    command on the function, such as `fix`.
     """
     words: str = ""
-    """The words for the action in the message. Empty if the message does not mention the action."""
+    """The words in the message for this action. Empty if the message does not mention the action."""
     model: str = ""
 
     def __str__(self) -> str:
@@ -58,17 +58,17 @@ Part: TypeAlias = "str | Named | Remedy"
 
 
 class Text(str):
-    """A message that keeps its settings and actions as separate `parts`.
+    """A message that stores settings and actions as separate `parts`.
 
-    As a `str`, it is written for the command line.
+    As a `str`, the message is written for the command line.
 
-    F-strings, `str.join` and slices return a plain `str` and lose the parts. `Text(…)` and `joined` keep them.
+    F-strings, `str.join` and slices return a plain `str` without parts. Use `Text(…)` and `joined` instead.
     """
 
     parts: tuple[Part, ...]
 
     def __new__(cls, *parts: Part) -> Self:
-        """Create a message from `parts`. If a part is a Text, its own parts are used."""
+        """Create a message from `parts`. The parts of a Text are added one by one."""
         text = super().__new__(cls, "".join(map(str, parts)))
         text.parts = tuple(chain.from_iterable(part.parts if isinstance(part, Text) else (part,) for part in parts))
         return text
@@ -79,7 +79,7 @@ class Text(str):
         return "".join(part if isinstance(part, str) else part.in_editor for part in self.parts)
 
     def shortened(self, most: int) -> Text:
-        """Cut the message to about `most` characters and add an ellipsis. Settings and actions are never cut."""
+        """Shorten the message to about `most` characters, with an ellipsis. Settings and actions are never cut."""
         if len(self) <= most:
             return self
         kept, left = list[Part](), most
@@ -92,7 +92,7 @@ class Text(str):
 
 
 class AdaCoderError(Exception):
-    """A problem that the user can solve. The message says how, and may contain settings."""
+    """A problem that the user can solve. The message says how."""
 
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
@@ -102,19 +102,19 @@ class AdaCoderError(Exception):
 
 
 def joined(separator: str, texts: Iterable[str]) -> Text:
-    """Join texts like `separator.join(texts)`, but keep their parts."""
+    """Join texts like `separator.join(texts)`, but keep the parts of each Text."""
     parts = list(chain.from_iterable((separator, text) for text in texts))
     return Text(*parts[1:])
 
 
 def remedies(text: str) -> list[Named | Remedy]:
-    """Return the settings and actions in a message, without duplicates."""
+    """Return the settings and actions that a message names, without duplicates."""
     parts = text.parts if isinstance(text, Text) else ()
     return list(dict.fromkeys(part for part in parts if not isinstance(part, str)))
 
 
 def snake_case(key: str) -> str:
-    """Convert a key to Python's spelling, such as `maxIterations` or `max-iterations` to `max_iterations`."""
+    """Convert the name of a setting to Python's spelling: `maxIterations` or `max-iterations` to `max_iterations`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key).replace("-", "_")
 
 

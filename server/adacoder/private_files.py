@@ -1,7 +1,7 @@
 """Store files where other users can neither read nor write them.
 
-Each file or folder is opened before its owner and mode are checked. So another user cannot replace it between the check
-and its use. Links are not followed.
+Each file or folder is opened before its owner and mode are checked. So another user cannot replace a file between the
+check and its use. Links are not followed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class PrivateFolder:
     """A folder that only this user can access. Folders get the mode 0700, and files 0600.
 
-    All methods raise OSError if a file or folder has another owner, or if others can access it.
+    All methods raise OSError if another user owns or can access a file or folder.
     """
 
     def __init__(self, around: Path, *names: str) -> None:
-        """Use the folder `around/NAME/NAME/…` with these `names`.
+        """Use the folder `around/NAME/NAME/…`, where `names` are the names.
 
         `around` must belong to the user, as `~/.cache` does.
         """
@@ -36,19 +36,18 @@ class PrivateFolder:
         self._names = names
 
     def read(self, name: str, most: int) -> bytes:
-        """Read a file, but at most `most` bytes."""
+        """Read the first `most` bytes of a file."""
         with self._open() as folder:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with open(os.open(name, flags, dir_fd=folder), "rb") as file:  # noqa: PTH123  # relative to an open folder
                 found = os.fstat(file.fileno())
-                # The link count is 0 if the file was replaced just now. It is above 1 if the file has another name
-                # elsewhere.
+                # The link count is 0 if the file was just replaced. It is above 1 if there is another hard link.
                 if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or not _is_private(found):
                     raise PermissionError(f"{name} is not a file of this user alone")
                 return file.read(most)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically. An existing file is replaced."""
+        """Write a file atomically, and replace an existing file."""
         with self._open(make=True) as folder:
             unfinished = f"{name}.{os.urandom(8).hex()}"
             handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
@@ -66,7 +65,10 @@ class PrivateFolder:
             os.unlink(name, dir_fd=folder)
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of the files in bytes, the oldest file first. Return nothing if the folder is missing."""
+        """Return the sizes of the files in bytes, the oldest file first.
+
+        If there is no folder, return an empty dict.
+        """
         found: list[tuple[int, str, int]] = []
         with suppress(FileNotFoundError), self._open() as folder:
             for name in os.listdir(folder):  # noqa: PTH208  # of an open folder
@@ -82,7 +84,8 @@ class PrivateFolder:
             self._around.mkdir(0o700, parents=True, exist_ok=True)
         folder = os.open(self._around, flags)
         try:
-            # This happens under sudo, for example. Root's files in the user's folder would lock out the user.
+            # Under sudo, the folder belongs to the user, not to root. Files of root in this folder would lock out the
+            # user.
             if os.fstat(folder).st_uid != os.geteuid():
                 raise PermissionError(f"{self._around} is another user's")
             for name in self._names:
@@ -99,7 +102,7 @@ class PrivateFolder:
 
 
 def cache_folder(*names: str) -> PrivateFolder:
-    """Return a folder for AdaCoder in the user's cache. `names` are folders within it."""
+    """Return a folder of AdaCoder in the user's cache. `names` are the names of nested folders."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if not cache.is_absolute():
         cache = home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")

@@ -1,7 +1,7 @@
 """Start programs, and wait for them.
 
-asyncio connects the pipes of a new process in a second task. At its end, `asyncio.run` cancels this task, and whoever
-waits for the process then waits forever. So `run` first waits until all processes have started.
+If `asyncio.run` ends while a process is being started, it can wait forever. So `run` first waits until all processes
+have started.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ _starting: set[asyncio.Task[Process]] = set()
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that threads can wake even if sending on sockets is forbidden, as in the sandbox of Codex.
+    """An event loop that threads can wake even where sending on sockets is forbidden, as in the sandbox of Codex.
 
-    asyncio ignores the failed `send`, so its own loop would wait forever for a thread.
+    The loop of asyncio ignores the failed `send`, and would wait forever for a thread.
     """
 
     _csock: socket.socket | None
 
     def _write_to_self(self) -> None:
-        waking = self._csock  # another thread may close the loop at the same time
+        waking = self._csock  # another thread may close the loop now
         if waking is not None:
             with suppress(OSError):  # the socket is closed, or its buffer is full and wakes the loop
                 os.write(waking.fileno(), b"\0")
 
 
 def run(work: Coroutine[object, object, T]) -> T:
-    """Run `work` as `asyncio.run` does, but never hang at the end while a program is being started.
+    """Run `work` like `asyncio.run`, but never hang at the end because a program is being started.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.
@@ -50,7 +50,7 @@ def run(work: Coroutine[object, object, T]) -> T:
             loop = runner.get_loop()
             try:
                 loop.run_until_complete(_all_started(loop))
-            except KeyboardInterrupt:  # After a second Ctrl-C, wait again. Otherwise the runner would wait forever.
+            except KeyboardInterrupt:  # After a second Ctrl-C, wait again. Else the runner would wait forever.
                 loop.run_until_complete(_all_started(loop))
                 raise
 
@@ -61,7 +61,7 @@ async def _all_started(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
-    """Start a process in a task and return the task. `start` is a call of `create_subprocess_exec`.
+    """Start a process in a separate task and return the task. `start` is a call of `create_subprocess_exec`.
 
     Await the task with `asyncio.shield`, so that a cancellation does not interrupt the start.
     """
@@ -72,10 +72,10 @@ def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]
 
 
 def take_stdio() -> tuple[BinaryIO, BinaryIO]:
-    """Reserve stdin and stdout for the messages of a protocol, and return them.
+    """Reserve stdin and stdout for the messages of a protocol, and return both.
 
-    All other code in this process and its children gets an empty stdin, and its output goes to stderr. Otherwise a
-    single `print` in a library would break the stream of messages.
+    Any other code gets an empty stdin, and its output goes to stderr. Otherwise a single `print` in a library would
+    break the messages.
     """
     sys.stdout.flush()
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -87,10 +87,10 @@ def take_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _memory() -> IO[bytes]:
-    """Open a temporary file for output, in memory if the system supports that."""
+    """Open a temporary file for output, in memory if possible."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("output"), "w+b")
-    import tempfile  # slow to import, and not needed to answer `initialize`
+    import tempfile  # this import is slow, and rarely needed
 
     return tempfile.TemporaryFile()
 
@@ -98,9 +98,9 @@ def _memory() -> IO[bytes]:
 async def output_of(
     *command: str, env: Mapping[str, str], cwd: Path, errors: bool = False, given: bytes = b""
 ) -> tuple[bytes, int]:
-    """Run a program with the input `given`. Return its output and its exit code.
+    """Run a program with the input `given`. Return the program's output and exit code.
 
-    With `errors`, the output includes standard error. A cancellation kills the program.
+    With `errors`, the output includes stderr. A cancellation kills the program.
 
     Raises:
         OSError: the program cannot be started.
@@ -116,7 +116,7 @@ async def output_of(
         try:
             code = await (await asyncio.shield(start)).wait()
         except asyncio.CancelledError:
-            with suppress(OSError):  # the program did not start, or has already ended
+            with suppress(OSError):  # the program could not be started, or has already ended
                 process = await start
                 process.kill()
                 await process.wait()

@@ -18,20 +18,20 @@ from adacoder.privacy.access import leads_out
 from adacoder.pytext import starts_logical_line
 
 BUILD_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
-"""Files that make a folder installable with pip."""
+"""Names of files with which pip can install a folder."""
 MARKS = (*BUILD_FILES, ".git")
-"""Files and folders that mark a project folder. One of them is enough."""
+"""Files and folders that mark a project folder. One is enough."""
 FOREIGN = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 """Names of folders with installed or generated files.
 
-These folders are not searched for secrets. So never add a name that a user's own folder may have.
+These folders are not searched for secrets. So never add a name that a user may give to a folder.
 """
 _OUTPUT = frozenset({"venv", "build", "dist"})
-"""Names of folders that tools create. If such a folder has an `__init__.py`, it is the project's own code."""
+"""Names of folders that tools create. With an `__init__.py`, such a folder still belongs to the project."""
 _NOT_OWN = FOREIGN | _OUTPUT | {"vendor", "vendored", "_vendor", "third_party"}
-"""Names of folders whose code is not the project's own."""
+"""Names of folders with code that does not belong to the project."""
 NOTEBOOK = ".ipynb"
-"""Suffix of notebooks. It stays in the module name, so a notebook never hides a module of the same name."""
+"""Suffix of notebooks. It stays in the module name, so that a notebook never hides a module with the same name."""
 PAGES = frozenset({".md", ".rst"})
 """Suffixes of pages of documentation."""
 _TEST_FILES = ("test_*.py", "*_test.py")
@@ -40,7 +40,7 @@ _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders that `nearest_files` searches."""
 _MOST_COUNTED = 20_000
-"""Maximum number of entries to look at when counting the Python files in a skipped folder."""
+"""Maximum number of entries that are read to count the Python files of a skipped folder."""
 _RELATIVE_IMPORT = re.compile(r"from[ \t]*(?P<dots>\.+)[ \t]*[\w.]*[ \t]+import\b")
 
 
@@ -49,26 +49,26 @@ class Project:
     """The workspace of a request, with the open files."""
 
     folder: Path
-    """The workspace folder, as an absolute path."""
+    """Absolute path of the workspace folder."""
     overlays: Mapping[Path, str] = field(default_factory=dict)
-    """Texts of the files that are open in the editor. They take precedence over the files on disk."""
+    """Texts of the files that are open in the editor. They replace the files on disk."""
 
 
 def project_around(folder: Path) -> Path | None:
-    """Return the nearest folder at or above `folder` that is marked as a project, or None."""
+    """Return the nearest project folder at or above `folder`, or None."""
     return next(filter(_is_project, (folder, *folder.parents)), None)
 
 
 def folder_of(path: Path, text: str) -> Path:
     """Return the project folder of a file.
 
-    If no folder above the file is marked as a project, return the folder from which its module is imported.
+    Outside of all projects, return the folder from which the file's module is imported.
     """
     found = project_around(path.parent)
     if found is None:
         return module_of(path, text, Path(path.anchor)).root
-    # A link may lead out of an outer project. Then return the outer project, so that the file counts as outside. Users
-    # can still give the real path of the file.
+    # A link in an outer project may lead to this folder. Then return the outer project, so that the file counts as
+    # outside.
     above = [folder for folder in found.parents if _is_project(folder) and not is_wide(folder)]
     return next((folder for folder in above if leads_out(found, folder)), found)
 
@@ -76,7 +76,7 @@ def folder_of(path: Path, text: str) -> Path:
 def pyproject_file(folder: Path, top: Path | None = None) -> Path | None:
     """Find the nearest pyproject.toml at or above `folder`, but not above `top`. Return None if there is none.
 
-    The caller must check that it is a regular file.
+    The path may be a folder or a link, so the caller must check it.
     """
     folders = [folder, *folder.parents]
     if top in folders:
@@ -104,20 +104,19 @@ def python_files(
 ) -> Iterator[Path]:
     """Yield the project's own Python files below `folder`.
 
-    The files of a folder come before its subfolders, in sorted order. So the files of a package are together, and
-    `check` imports the package less often. Links are left out, and so are hidden, installed, vendored and built
-    folders.
+    The files of a folder come before its subfolders, in sorted order. So `check` imports each package less often. Links
+    are left out, and so are hidden, installed, vendored and built folders.
 
     Args:
         folder: the folder to search.
-        tell: receives a message for each folder that cannot be read.
-        skip: receives everything that is left out and may be or contain Python files.
-        seen: folders to leave out. Searched folders are added to it.
+        tell: receives a message about each folder that cannot be read.
+        skip: receives each skipped entry that may contain Python files.
+        seen: folders to leave out. The searched folders are added.
         most: the search ends when `seen` has this many folders.
         suffixes: the suffixes of the files to yield.
     """
     seen = set() if seen is None else seen
-    pending = [iter([(True, folder)])]  # not recursive, because folders can be nested deeper than Python's stack
+    pending = [iter([(True, folder)])]  # without recursion, because folders can be nested deeper than Python's stack
     while pending:
         is_folder, path = next(pending[-1], (False, None))
         if path is None:
@@ -147,7 +146,7 @@ def nearest_files(own: Path, workspace: Path) -> Iterator[Path]:
 def _own_entries(
     folder: Path, skip: Callable[[Skipped], object] | None, suffixes: Collection[str]
 ) -> Iterator[tuple[bool, Path]]:
-    """Yield the project's own entries of `folder` as (True for a folder, path)."""
+    """Yield the project's own entries of `folder` as pairs: True for a folder, and the path."""
     with os.scandir(folder) as entries:
         for entry in entries:
             path = folder / entry.name
@@ -161,7 +160,7 @@ def _own_entries(
 
 
 def _is_own(folder: Path) -> bool:
-    """Return whether a folder belongs to the project's own code. It must not be a link."""
+    """Return whether a folder belongs to the project. The folder must not be a link."""
     name = folder.name
     if name.startswith(".") or _is_environment(folder):
         return False
@@ -169,7 +168,7 @@ def _is_own(folder: Path) -> bool:
 
 
 def is_never_own(parts: Iterable[str]) -> bool:
-    """Return whether `python_files` always skips a path because of a name in it."""
+    """Return whether `python_files` always skips a path, because of a name in the path."""
     return any(part.startswith(".") or part in _NOT_OWN - _OUTPUT for part in parts)
 
 
@@ -178,7 +177,7 @@ def _is_environment(folder: Path) -> bool:
 
 
 def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
-    """Describe a skipped entry. Return None if it contains no Python file."""
+    """Describe a skipped entry to the user. Return None if it contains no Python file."""
     is_python = path.suffix == ".py"
     if is_link:
         return "a link" if is_python or os.path.isdir(path) else None  # noqa: PTH112  # is_dir() may raise
@@ -192,7 +191,7 @@ def _why_skipped(path: Path, *, is_link: bool, is_folder: bool) -> str | None:
 
 
 def _count(top: Path) -> tuple[int, bool]:
-    """Count the Python files below a folder. Also return True if the count is complete."""
+    """Count the Python files below a folder. The second value is False if the count is incomplete."""
     files = looked = 0
     waiting = [top]
     while waiting:
@@ -212,20 +211,20 @@ def _count(top: Path) -> tuple[int, bool]:
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page of documentation, in Markdown or reStructuredText."""
+    """Return whether a file is a page of documentation (Markdown or reStructuredText)."""
     return path.suffix in PAGES
 
 
 def is_test_file(path: Path) -> bool:
-    """Return whether pytest collects tests from a file of this name."""
+    """Return whether pytest collects tests from a file with this name."""
     return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def is_wide(folder: Path) -> bool:
-    """Return whether a folder is too wide to be one project, even if it has a marker file.
+    """Return whether a folder is too wide to be one project, even if it has a `.git` or a pyproject.toml.
 
-    The home folder is too wide, and so are shared folders in it such as `.config`, the folder for temporary files, and
-    all parents of these.
+    The home folder is too wide, and so are the folder for temporary files, shared folders such as `~/.config`, and
+    their parents.
     """
     shared = (*(home() / name for name in (".local/share", ".config", ".cache")), _temporary())
     folder = Path(os.path.realpath(folder))
@@ -247,10 +246,9 @@ def _temporary() -> Path | None:
 def module_of(path: Path, text: str, workspace: Path) -> Module:
     """Return the import name of the file at `path`, and the directory from which it is imported.
 
-    A directory with an `__init__.py` is a package. A directory without it, inside the workspace, is a package in three
-    cases: a relative import in `text` has enough dots to need it, `text` imports from it by name, or the module would
-    otherwise hide a standard module. For example, `jaraco/functools/__init__.py` is `jaraco.functools`, not
-    `functools`.
+    A directory with an `__init__.py` is a package. Inside the workspace, a directory without this file is a package in
+    three cases: a relative import in `text` needs it, `text` imports from it by name, or the module would otherwise
+    hide a standard module. For example, `jaraco/functools/__init__.py` is `jaraco.functools`, not `functools`.
     """
     path, workspace = path.absolute(), workspace.absolute()
     folder = path.parent
@@ -268,7 +266,7 @@ def module_of(path: Path, text: str, workspace: Path) -> Module:
 
 
 def _is_namespace(path: Path, text: str, root: Path) -> bool:
-    """Return whether `root` is a package without an `__init__.py` (PEP 420)."""
+    """Return whether the folder `root` is a package without an `__init__.py` (PEP 420)."""
     if not root.name.isidentifier():
         return False
     if path.relative_to(root).parts[0].removesuffix(".py") in sys.stdlib_module_names:
@@ -280,7 +278,7 @@ def _is_namespace(path: Path, text: str, root: Path) -> bool:
 
 
 def _outside_packages(folder: Path) -> Path:
-    """Return the nearest directory at or above `folder` that is not a regular package."""
+    """Return the nearest directory at or above `folder` that has no `__init__.py`."""
     while (folder / "__init__.py").is_file() and "." not in folder.name:
         folder = folder.parent
     return folder
@@ -291,18 +289,18 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Return the number of packages that the relative imports in `text` need, but no less than `at_least`."""
+    """Return how many packages the relative imports in `text` need. The result is at least `at_least`."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
-    # Ignore imports in strings, which do not start a logical line.
+    # Ignore imports in strings: they do not start a logical line.
     return next((len(match["dots"]) for match in deeper if starts_logical_line(text, match.start())), at_least)
 
 
 def importable(stem: str, folder: Path) -> str:
-    """Return `stem` if it is a valid module name, else a similar name that no file in `folder` has.
+    """Return `stem` if it is a valid module name. Otherwise return a similar name without a file in `folder`.
 
-    For example, `my-script` becomes `my_script`. `__main__` is changed as well, because a module of this name would run
-    as a program.
+    For example, `my-script` becomes `my_script`. `__main__` is changed too, because Python would run such a module as a
+    program.
     """
     if stem.isidentifier() and stem != "__main__":
         return stem
@@ -314,7 +312,7 @@ def importable(stem: str, folder: Path) -> str:
 
 
 def below(folder: Path, path: Path) -> Path:
-    """Return `path` relative to `folder`. If it is not below `folder`, return it unchanged."""
+    """Return `path` relative to `folder`. A path outside of `folder` is returned unchanged."""
     return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 

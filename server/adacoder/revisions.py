@@ -1,8 +1,8 @@
-"""Read the files of a commit without running any program from the repository's configuration.
+"""Read the files of a commit without running any program that the repository's configuration names.
 
-A repository may come from anybody. `git diff`, `git status` and `git show` start filters, monitors, text converters and
-pagers that its configuration names. `git ls-tree` and `git cat-file` do not, so only these are used. Git must not fetch
-missing objects either.
+A repository may be hostile. `git diff`, `git status` and `git show` start filters and other programs from the
+configuration. `git ls-tree` and `git cat-file` start none, so only these two read files. Git also must not fetch
+missing objects.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from adacoder.sandbox.isolation.system_programs import environment, program_of_s
 from adacoder.source.text import LONGEST, SourceFile, decoded, must_be_short
 
 _SECONDS = 20.0
-"""Seconds that a call of git may take."""
+"""Maximum number of seconds for a call of git."""
 _SAFE = ("-c", "core.fsmonitor=false", "-c", "safe.directory=*", "-c", "core.commitGraph=false")
 """Options for every call of git.
 
-Repositories of other users are allowed, because no program of the repository runs. The commit graph is not read,
-because it could name wrong parents.
+Repositories of other users are allowed, because no program from the configuration runs. The commit graph is not read,
+because a hostile graph could name wrong parents.
 """
 _ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "",  # no configuration can override this, unlike `protocol.allow`
+    "GIT_ALLOW_PROTOCOL": "",  # the repository's configuration can override `protocol.allow`, but not this
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_GRAFT_FILE": os.devnull,  # grafts would change the parents of commits
+    "GIT_GRAFT_FILE": os.devnull,  # grafts could change the parents of commits
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -57,7 +57,7 @@ class Revision:
     commit: str
     """The full id of the commit."""
     files: Mapping[str, str]
-    """Ids of the contents of regular files, by path relative to `folder`."""
+    """Git's ids of the contents of regular files. The keys are paths relative to `folder`."""
     submodules: frozenset[str]
     """Paths of submodules, which are separate repositories."""
     _reals: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -68,7 +68,7 @@ class Revision:
     def place(self, path: Path) -> str:
         """Return the path of a file relative to the repository.
 
-        Links in its folders are resolved. If the file itself is a link, it is not resolved.
+        Links to folders are resolved. If the file itself is a link, the link is not resolved.
         """
         folder, name = os.path.split(path)
         if folder not in self._reals:
@@ -81,7 +81,7 @@ class Revision:
         return next(filter(self.submodules.__contains__, parents), None)
 
     def differs(self, path: Path) -> bool:
-        """Return whether a file differs from the commit. Windows line ends do not count as a difference."""
+        """Return whether a file differs from the commit. Windows line ends are ignored."""
         if path not in self._differ:
             known = self.files.get(self.place(path))
             try:
@@ -92,10 +92,12 @@ class Revision:
         return self._differ[path]
 
     async def texts(self, places: Iterable[str]) -> dict[str, bytes | None]:
-        """Return the contents of files, given by their paths in the repository. Files that are too long are None.
+        """Return the contents of files in the commit.
+
+        `places` are paths in the repository. Files that are too long are None.
 
         Raises:
-            TargetError: git lacks an object, or an object does not match its id.
+            TargetError: git lacks an object, or an object is damaged.
         """
         wanted = [place for place in places if place in self.files]
         found: dict[str, bytes | None] = {}
@@ -113,7 +115,7 @@ class Revision:
         return found
 
     async def not_checked_out(self) -> frozenset[str]:
-        """Return the paths of files that a sparse checkout leaves out."""
+        """Return the paths of files that git did not check out (sparse checkout)."""
         told, _ = await _run(_git(), self.folder, *_in(self.folder), "config", "--type=bool", "core.sparseCheckout")
         if told.strip() != b"true":
             return frozenset()
@@ -130,8 +132,8 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
     Args:
         folder: a folder in the repository.
-        base: a full commit id, or a name such as `main`. A name means the merge base of its commit and HEAD. None means
-            HEAD.
+        base: a full commit id, or a name such as `main`. A name is replaced by the merge base of its commit and
+            HEAD. If None, HEAD.
 
     Raises:
         TargetError: git is not installed, or the repository or the commit does not exist.
@@ -146,7 +148,7 @@ async def revision_of(folder: Path, base: str | None = None) -> Revision:
 
 
 async def _head(git: Path, top: Path) -> str:
-    """Return the commit id of HEAD. Before the first commit, return the id of the empty tree."""
+    """Return the commit id of HEAD. In a repository without commits, return the id of the empty tree."""
     head = await _commit(git, top, _HEAD)
     if head is None:
         refs, code = await _run(git, top, *_in(top), "for-each-ref", "--count=1")
@@ -177,10 +179,10 @@ async def _base(git: Path, top: Path, base: str) -> str:
 def repository_around(folder: Path) -> Path:
     """Return the real path of the repository that contains `folder`.
 
-    The repository's configuration is not used, so it cannot name another folder.
+    The repository's configuration could name another folder, so it is not read.
 
     Raises:
-        TargetError: there is no repository.
+        TargetError: the folder is outside of all repositories.
     """
     real = _real(folder)
     found = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
@@ -197,14 +199,14 @@ async def _commit(git: Path, top: Path, name: str) -> str | None:
     """Return the id of a commit, or None.
 
     Raises:
-        TargetError: the name may mean two commits.
+        TargetError: the name is ambiguous.
     """
     found, code = await _run(git, top, *_in(top), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     commit = found.decode("ascii", "replace").strip()
     if code or not commit:
         return None
     named = {f"refs/{kind}/{name}" for kind in ("heads", "tags", "remotes")}
-    # The result also has refs below these names, such as `refs/heads/NAME/other`.
+    # The output also lists references below these names, such as `refs/heads/NAME/other`.
     refs, _ = await _run(git, top, *_in(top), "for-each-ref", "--format=%(refname)", *named)
     if len(named.intersection(os.fsdecode(refs).split("\n"))) > 1 or (
         _ABBREVIATED.fullmatch(name) and not commit.startswith(name) and await _abbreviates(git, top, name)
@@ -214,14 +216,14 @@ async def _commit(git: Path, top: Path, name: str) -> str | None:
 
 
 async def _abbreviates(git: Path, top: Path, name: str) -> bool:
-    """Return whether `name` abbreviates the id of a commit."""
+    """Return whether `name` is the beginning of a commit id."""
     ids, _ = await _run(git, top, *_in(top), "rev-parse", f"--disambiguate={name}")
     kinds, _ = await _run(git, top, *_in(top), "cat-file", "--batch-check=%(objecttype)", given=ids)
     return b"commit" in kinds.split()
 
 
 def _skipped(listed: bytes) -> frozenset[str]:
-    """Read the paths marked as skipped from the output of `git ls-files -t`."""
+    """Read the paths that are marked as skipped in the output of `git ls-files -t`."""
     return frozenset(os.fsdecode(each[2:]) for each in listed.split(b"\0") if each.startswith(b"S "))
 
 
@@ -240,7 +242,7 @@ def _entries(listed: bytes) -> tuple[dict[str, str], frozenset[str]]:
 
 
 def _contents(batch: bytes) -> dict[str, bytes]:
-    """Read the output of `git cat-file --batch`. Contents that do not match their id are left out."""
+    """Read the output of `git cat-file --batch`. Damaged contents, which do not match their id, are left out."""
     found: dict[str, bytes] = {}
     at = 0
     while (end := batch.find(b"\n", at)) >= 0:
@@ -254,7 +256,7 @@ def _contents(batch: bytes) -> dict[str, bytes]:
 
 
 def _is_at(path: Path, known: str) -> bool:
-    """Return whether the file at `path` has the contents with the id `known`."""
+    """Return whether git's id for the contents of the file `path` is `known`."""
     with opened_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if hashlib.file_digest(file, lambda: _begun(size, known)).hexdigest() == known:
@@ -267,7 +269,7 @@ def _is_at(path: Path, known: str) -> bool:
 def _begun(size: int, like: str) -> hashlib._Hash:
     """Start to compute git's id for contents of `size` bytes.
 
-    The length of the id `like` decides between SHA-1 and SHA-256.
+    If the id `like` is long, use SHA-256, else SHA-1.
     """
     form = hashlib.sha256 if len(like) == hashlib.sha256().digest_size * 2 else hashlib.sha1
     return form(b"blob %d\0" % size, usedforsecurity=False)
@@ -280,10 +282,11 @@ def _id(data: bytes, like: str) -> str:
 
 
 async def read_at(revision: str, path: Path) -> SourceFile:
-    """Read the file `path` as it is in the commit `revision`.
+    """Read the file `path` as it was in the commit `revision`.
 
     Raises:
-        TargetError: git is not installed, the commit or the file in it does not exist, or the file is not Python text.
+        TargetError: git is not installed, the commit does not exist or has no such file, or the file is not Python
+            text.
     """
     git, path = _git(), _real(path)
     name = f"{revision}:./{path.name}"
@@ -312,7 +315,7 @@ def _must_be_a_name(revision: str) -> None:
 
 
 def _real(path: Path) -> Path:
-    """Return the real path. Under the name of a link, git stores only the link."""
+    """Return the real path, because git stores the contents of a file only under this path."""
     return Path(os.path.realpath(path))
 
 

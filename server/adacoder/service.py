@@ -1,4 +1,4 @@
-"""Run requests for the command line, editors and coding agents. A request takes a Task and returns an Outcome.
+"""Run requests for the command line, editors and coding agents: turn a Task into an Outcome.
 
 Only this module combines models, the sandbox, agents and strategies.
 """
@@ -66,22 +66,22 @@ if TYPE_CHECKING:
 _NOTHING = Attempt(Candidate(""), Verdict(Failure(FailureKind.NO_FUNCTION, "The strategy evaluated no candidate.")))
 
 _OfModel: TypeAlias = Callable[[Task, LeasedModel, int | None], Awaitable[Outcome]]
-"""Function that works on a task with one model. The number limits the rounds after the first. None means no limit."""
+"""Function that works on a task with one model. The number is the maximum number of rounds after the first, or None."""
 
 
 _ANOTHER = 0.8
-"""Sampling temperature for a second program, so that it differs from the first."""
+"""Sampling temperature for a second program, so that it differs from the first program."""
 _UNCHECKED = "Nothing checks that the function follows your wish: read it."
 _UNUSED = "No model was asked, so your wish had no effect: generate the function again."
 _WORTH_A_WORD = 20
-"""Number of model calls from which a request announces its cost in advance."""
+"""From this number of model calls on, a request announces its cost before it starts."""
 
 
 class Service(Checks):
-    """Runs requests. The models' Session and the started processes are kept for later requests."""
+    """Runs requests. Models and processes stay ready for later requests."""
 
     def __init__(self, open_model: OpenModel = open_model, session: Session | None = None) -> None:
-        """Use `open_model` to open models by name. Tests pass a function of their own."""
+        """Create a service. `open_model` opens a model by name, and is replaced in tests."""
         super().__init__()
         self._open_model = open_model
         self.session = session or Session()
@@ -92,7 +92,7 @@ class Service(Checks):
         return most_rounds(mode, settings)
 
     async def perform(self, mode: Mode, task: Task) -> Outcome:
-        """Perform a task by calling `check`, `suggest` or `run`, depending on the mode."""
+        """Perform a task: check the function, suggest examples, or run the strategy, depending on the mode."""
         match mode:
             case Mode.CHECK:
                 return await self.check(task, covers=True, tested=True)
@@ -103,7 +103,7 @@ class Service(Checks):
         return _different(outcome, task.others) if mode is Mode.ANOTHER else outcome
 
     async def run(self, task: Task) -> Outcome:
-        """Run the strategy. If `task.start` is given, begin with this candidate.
+        """Run the strategy. With `task.start`, begin with this candidate.
 
         With `task.start` and `max_iterations` 0, no model is asked.
         """
@@ -118,7 +118,7 @@ class Service(Checks):
         return await self._outcome(task, self._evaluate)
 
     async def compared(self, task: Task, outcome: Outcome) -> Outcome:
-        """Add the differences between a verified function and its previous version, if they can be compared."""
+        """Compare a verified function with its previous version. Add the differences to the Outcome."""
         if outcome.status is Status.VERIFIED and outcome.edits and not task.target.is_stub:
             with suppress(AdaCoderError):
                 now = replace(task, target=_located(outcome, task))
@@ -128,8 +128,8 @@ class Service(Checks):
     async def cross_checked(self, task: Task, outcome: Outcome) -> Outcome:
         """Compare a verified program with a second program.
 
-        The second program comes from the next model of the ladder, or from the last if there is none. It never changes
-        the status, because only the user knows which of two outputs is right.
+        The second program comes from the next model of the ladder, or from the last model. A difference does not change
+        the status, because only the user knows which output is right.
         """
         settings = task.settings
         models = settings.models[_place(outcome.model, settings.models) + 1 :][:1] or settings.models[-1:]
@@ -158,7 +158,7 @@ class Service(Checks):
     async def suspects(self, test: str, settings: Settings, project: Project) -> Suspects:
         """Return the functions that may make a test of the project fail, the most likely first.
 
-        `test` is the name in pytest, relative to the project's folder.
+        `test` is the name of the test in pytest, relative to the project's folder.
 
         Raises:
             AdaCoderError: the test does not exist, does not fail, or runs no function that can be fixed.
@@ -179,10 +179,10 @@ class Service(Checks):
         return found
 
     async def suggest(self, task: Task) -> Outcome:
-        """Let a model suggest examples. Return edits that add them to the docstring.
+        """Let a model suggest examples. Return edits that add the examples to the docstring.
 
-        Examples that do not run the function are dropped. If the function has a body, examples that fail are dropped
-        too. The best possible status is `unverified`.
+        Examples that do not run the function are left out. If the function has a body, failing examples are left out
+        too. The status is at best `unverified`.
         """
         task.journal.begin_round()
         return await self._outcome(
@@ -190,9 +190,9 @@ class Service(Checks):
         )
 
     async def _outcome(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Outcome:
-        """Add the examples of the target's class to the task, and call `work` with it.
+        """Add the examples of the target's class to the task, and call `work` with this task.
 
-        An AdaCoderError becomes an Outcome.
+        An AdaCoderError is turned into an Outcome.
         """
         try:
             await asyncio.to_thread(task.require_access)
@@ -209,7 +209,7 @@ class Service(Checks):
         return with_evidence(outcome, task)
 
     async def _with_undeclared(self, outcome: Outcome, task: Task) -> Outcome:
-        """Add a note for each import that the project does not declare."""
+        """Add a note about each imported package that the project does not declare."""
         if not outcome.edits:
             return outcome
         folders = (await self.interpreter(task)).folders
@@ -227,9 +227,9 @@ class Service(Checks):
         return conclude(task.target, attempt, task.journal.round)
 
     async def _climb(self, work: _OfModel, rungs: Iterable[tuple[str | None, int | None]], task: Task) -> Outcome:
-        """Call `work` with one model of the ladder after another. Return the Outcome that got furthest.
+        """Call `work` with the models of the ladder, one after another. Return the best Outcome.
 
-        Stop as soon as an Outcome has edits, or if no other model can help.
+        Stop when an Outcome can be inserted, or if no other model can help.
         """
         best: Outcome | None = None
         troubles: dict[str, ModelError] = {}
@@ -243,7 +243,7 @@ class Service(Checks):
                     ended = model.concluded(Outcome(Status.ERROR, task.target, str(error)))
                     troubles |= dict.fromkeys(ended.notes, error)
                     if isinstance(error, CannotRecord):
-                        break  # then other models cannot be recorded either
+                        break  # other models cannot be recorded either
                     continue
             outcome = replace(outcome, model=model.name)
             if best is None or _reach(outcome) > _reach(best):
@@ -255,7 +255,7 @@ class Service(Checks):
         return replace(best, rounds=task.journal.round, notes=tuple(dict.fromkeys((*best.notes, *troubles))))
 
     async def _model(self, name: str | None, number: int, task: Task) -> LeasedModel:
-        """Create the model `name`, which is at position `number` of the ladder, counted from 1."""
+        """Create the model `name`. `number` is its position on the ladder, counted from 1."""
         python = (await self.interpreter(task)).path
         about = partial(About, task.target, task.start, task.settings, task.project.folder, python, shareable, number)
         return LeasedModel(name, task.settings, self.session, task.journal, about, self._open_model)
@@ -283,7 +283,7 @@ class Service(Checks):
         try:
             await evaluator.ready(target)
             if start is None:
-                await model.window()  # fail before the first round if the model cannot be asked
+                await model.window()  # if the model cannot be asked, fail before the first round
             calls = ceiling.most_calls(budget.calls, task.journal)
             if calls >= _WORTH_A_WORD:
                 task.journal.waiting(self.session.announced(strategy.name, calls, model.name))
@@ -328,9 +328,9 @@ class Service(Checks):
 
 
 def _of_wish(outcome: Outcome, task: Task) -> list[str]:
-    """Return a note that the user's instructions were not checked, or had no effect.
+    """Return a note that nothing checks the user's instructions, or that they had no effect.
 
-    They may have had an effect even if no model was asked: a model may have written the start candidate earlier.
+    Instructions can have an effect although no model was asked: a model may have written the start candidate earlier.
     """
     if not task.wish or not (outcome.edits or outcome.stands):
         return []
@@ -339,7 +339,7 @@ def _of_wish(outcome: Outcome, task: Task) -> list[str]:
 
 
 async def _with_stubs(outcome: Outcome) -> Outcome:
-    """Add a note if a failed candidate uses stubs, because no candidate can pass before they are written."""
+    """If a failed candidate uses stubs, add a note that the stubs must be written first."""
     if outcome.status not in (Status.FAILED, Status.PARTIAL) or outcome.candidate is None:
         return outcome
     found = [f"'{name}'" for name in await aside(stubs_used, outcome.target, outcome.candidate.function)]
@@ -367,16 +367,16 @@ def _conversation(
 
 
 def _place(model: str | None, models: tuple[str, ...]) -> int:
-    """Return the index of `model` in `models`, or -1. Names in `models` may lack a prefix such as `ollama:`."""
+    """Return the index of `model` in `models`, or -1. In `models`, a prefix such as `ollama:` may be missing."""
     names = (model, model and model.partition(":")[2])
     return next((number for number, name in enumerate(models) if name in names), -1)
 
 
 def _located(outcome: Outcome, task: Task) -> Target:
-    """Return the target in the text with the candidate inserted.
+    """Return the target in the text after the candidate was inserted.
 
     Raises:
-        TargetError: this text does not contain the target.
+        TargetError: the text does not contain the target.
     """
     text = apply_edits(outcome.target.text, outcome.edits)
     found = locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
@@ -384,12 +384,12 @@ def _located(outcome: Outcome, task: Task) -> Target:
 
 
 def from_reply(text: str, target: Target) -> Candidate:
-    """Read a candidate from `text`, which is a reply or code from outside of AdaCoder."""
+    """Read a candidate from `text`, which is a model's reply or code from a client."""
     return extract(Reply(text), target)
 
 
 def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
-    """Turn `outcome` into a failure if its candidate is in the text already, or is one of `others`."""
+    """If the candidate of `outcome` is in the text already, or is one of `others`, turn `outcome` into a failure."""
     candidate = outcome.candidate
     if candidate is None or not (outcome.stands or any(candidate.function == other.function for other in others)):
         return outcome
@@ -398,8 +398,8 @@ def _different(outcome: Outcome, others: tuple[Candidate, ...]) -> Outcome:
 
 
 def _reach(outcome: Outcome) -> tuple[int, ...]:
-    """Return a rank, which is greater for an Outcome that got further.
+    """Return the rank of an Outcome. A greater rank is better.
 
-    For suggested examples, it only says if there are any.
+    For suggested examples, the rank only says if there are any.
     """
     return outcome.verdict.reach if outcome.verdict else (bool(outcome.edits),)

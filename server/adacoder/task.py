@@ -1,4 +1,4 @@
-"""Define a Task: the input of a request to the service."""
+"""Define a Task: the input of a request to `service`."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ class Mode(StrEnum):
     GENERATE = "generate"
     """Write the function."""
     FIX = "fix"
-    """Fix the function by rules, or else by a model."""
+    """Fix the function by rules. If this is not enough, ask a model."""
     CHECK = "check"
     """Only run the examples."""
     REPAIR = "repair"
-    """Fix the function by rules alone, without a model."""
+    """Fix the function by rules, without a model."""
     ANOTHER = "another"
-    """Write a version that differs from earlier versions."""
+    """Write a version of the function that differs from earlier versions."""
     SUGGEST_EXAMPLES = "suggestExamples"
     """Let a model suggest examples for the docstring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One request: a target function, with settings, project and journal."""
+    """One request on a target function."""
 
     target: Target
     settings: Settings
     project: Project
     journal: Journal = field(default_factory=Journal)
     start: Candidate | None = None
-    """The candidate to start with. If None, a model writes one."""
+    """The first candidate to evaluate. If None, a model writes the first candidate."""
     others: tuple[Candidate, ...] = ()
-    """Earlier candidates, from which the new one must differ."""
+    """Earlier candidates. A new candidate must differ from them."""
     goal: str = ""
-    """Name of a failing test that must pass. Empty if the task is not for a test."""
+    """Name of a failing test that must pass. Empty if there is no such test."""
     wish: str = ""
     """Instructions of the user for this function, such as `use bisect`.
 
-    They are part of the prompt. Nothing checks them.
+    The prompt contains the instructions. Nothing checks if they were followed.
     """
 
     def in_mode(self, mode: Mode) -> Task:
         """Return this task with the settings and candidates for `mode`.
 
-        `FIX` and `REPAIR` start with the current function, unless another start is given. `ANOTHER` must differ from
-        the current function.
+        `FIX` and `REPAIR` start with the current function, unless `start` is set. With `ANOTHER`, the result must
+        differ from the current function.
         """
         settings = self.settings
         if mode is Mode.REPAIR:  # without iterations, only the repair rules are tried
@@ -69,7 +69,7 @@ class Task:
         return replace(self, settings=settings, start=current(self.target) if begins else self.start)
 
     def access(self, *others: Path) -> Access:
-        """Return the files that this task may read: in its workspace, and in the folders `others`."""
+        """Return the access rights of this task. It may read files of the workspace, and of the folders `others`."""
         return Access.around(self.target.module, self.project.folder, self.settings.wishes, *others)
 
     def require_access(self) -> None:
@@ -81,7 +81,7 @@ class Task:
         self.access().require(self.target.module.path)
 
     def overlays(self, *others: Path) -> Mapping[Path, str]:
-        """Return the texts of open files that this task may read. Private files are left out."""
+        """Return the texts of open files, without private files."""
         allowed = self.access(*others)
         return {path: text for path, text in self.project.overlays.items() if allowed.refusal(path) is None}
 
@@ -90,7 +90,7 @@ def one_wish(text: str) -> str:
     """Return the user's instructions in one line.
 
     Raises:
-        ValueError: they are too long.
+        ValueError: the instructions are too long.
     """
     wish = " ".join(text[: 20 * _LONGEST_WISH].split())
     if len(wish) > _LONGEST_WISH or len(text) > 20 * _LONGEST_WISH:

@@ -1,7 +1,6 @@
 """Escape control characters and invisible characters in messages.
 
-A message may contain text from a model or a repository, and such text must not control the terminal. So all messages
-are escaped where they leave the program: in `Visible`, `cli/screen.py` and `lsp/connection/display.py`.
+A message may contain text from a model or a repository. Such text must not control the terminal or an editor.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from functools import lru_cache
 from typing import TextIO
 
 _UNUSUAL = re.compile("[^\t\n -~\xa1-\xac\xae-\u05ff\u2e80-\ud7ff]")
-"""Matches all invisible characters, and some visible ones. `_seen` decides which to escape."""
+"""Matches all invisible characters, and some visible characters. `_seen` decides which to escape."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories to escape: control and format characters, surrogates, and separators of lines and paragraphs."""
+"""Unicode categories of the characters to escape: control and format characters, surrogates, and separators."""
 _JOINERS = "\u200c\u200d"
-"""Format characters that are kept, because Persian words and some emoji need them."""
+"""Format characters that are not escaped, because Persian words and some emoji need them."""
 _LINK = re.compile(r"\](?=\()|<(?=[A-Za-z][\w+.-]*:)")
 """The beginning of a link in Markdown."""
 _LONGEST = 1000
 """Maximum length of a message for an editor. Editors lay out the whole text, even if it is very long."""
 _END = 300
-"""Length of the end that is kept when a text is shortened. Summaries have their evidence at the end."""
+"""Number of characters at the end that a shortened message keeps. The evidence is at the end of a message."""
 
 
 def visible(text: str) -> str:
@@ -57,7 +56,7 @@ def _shortened(text: str) -> str:
 
 
 class Visible:
-    """A text stream that escapes everything written to it. Otherwise it acts like the stream that it wraps."""
+    """A text stream that escapes everything written to it. Otherwise it acts like the stream that it was made from."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

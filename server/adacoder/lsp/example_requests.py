@@ -1,7 +1,6 @@
 """Handle requests of clients such as test explorers: list and run the examples of a document, and return the evidence.
 
-Each result of a run is reported as soon as it arrives. The ids of docstrings and examples come from
-`adacoder/examples`. Clients send them back unchanged.
+Docstrings and examples have ids. A client gets the ids from `adacoder/examples` and sends them back in other requests.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ if TYPE_CHECKING:
     from adacoder.source.text import PositionEncoding
 
 _AT_A_TIME = 16
-"""Maximum number of docstrings that one request checks at a time. The evaluator may run fewer."""
+"""Maximum number of docstrings that one request checks at the same time."""
 _AHEAD = 128
-"""The same limit for saved modules with many docstrings. No other request waits for these checks."""
+"""Maximum number of docstrings that one request checks at the same time, if `_MANY` or more docstrings are saved."""
 _MANY = 24
-"""Minimum number of docstrings for which importing a saved module only once saves time."""
+"""From this number of docstrings on, it saves time to import a saved module only once."""
 
 _GONE = "There is no such example any more: ask for the document's examples again."
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A docstring of a document, with its id for clients."""
+    """A docstring of a document, with the id that clients use."""
 
     id: str
     one: Documented
@@ -56,7 +55,7 @@ class Listed:
 async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, Any]:
     """Handle `adacoder/examples` `{textDocument: {uri}}`: return the docstrings and examples of a document.
 
-    Each example has its position and last known state.
+    Each example has its position and its last known state.
     """
     answer = await _about(ls, params.uri, lambda snapshot: _items(snapshot, ls))
     if answer["reason"] is None:
@@ -64,8 +63,8 @@ async def on_examples(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
         if is_page(snapshot.path):
             answer["reason"] = next((item["reason"] for item in answer["items"]), None)
             return answer
-        # Clients send this request at each keystroke. So the user's interpreter is only started if AdaCoder's own
-        # parser fails.
+        # Start the user's interpreter only if AdaCoder's own parser fails, because clients send this request at each
+        # keystroke.
         if await aside(error_line, snapshot.code) is not None:
             answer["reason"] = await _unparsed(ls, snapshot)
     return answer
@@ -79,10 +78,10 @@ async def on_evidence(ls: AdaCoderServer, params: DocumentParams) -> dict[str, A
 
 @reads(CheckParams)
 async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
-    """Handle `adacoder/check`: run examples of the current text, and return or send their results.
+    """Handle `adacoder/check`: run examples of the current text.
 
     The parameters are `{textDocument: {uri} | ids, coverage?, partialResultToken?}`. With `partialResultToken`, each
-    result is sent as soon as it arrives, and the answer contains none. If the client cancels the request, the run ends.
+    result is sent as soon as it is known. Otherwise the answer contains all results.
     """
     results: list[JSON] = []
     reasons: list[str] = []
@@ -105,7 +104,7 @@ async def on_check(ls: AdaCoderServer, params: CheckParams) -> dict[str, Any]:
 
 @reads(DebugParams)
 async def on_debug(ls: AdaCoderServer, params: DebugParams) -> dict[str, Any]:
-    """Handle `adacoder/debug` `{id}`: return the data that a debugger needs to run a docstring. Nothing is run."""
+    """Handle `adacoder/debug` `{id}`: return the data with which a debugger can run a docstring."""
     try:
         snapshot = take(ls.workspace, _uri_of(params.id))
         if not snapshot.is_file:
@@ -134,7 +133,7 @@ def _target_of(name: str, snapshot: Snapshot) -> Target:
     """Return the docstring with the id `name`.
 
     Raises:
-        TargetError: the docstring does not exist, or doctest cannot read its examples.
+        TargetError: the docstring does not exist, or doctest cannot read the examples.
     """
     one = next((each.one for each in _listed(snapshot) if each.id == name), None)
     if one is None:
@@ -155,9 +154,9 @@ class _CheckRequest:
         self._ahead = asyncio.Semaphore(_AHEAD)
         self._tasks = asyncio.TaskGroup()
         self._saved: Checks | None = None
-        """Imports each saved module once.
+        """Processes that import each saved module once, for this request only.
 
-        A file may change after this request, so later requests do not share the imports.
+        A file may change after this request, so later requests do not share the processes.
         """
 
     async def __aenter__(self) -> Self:
@@ -172,7 +171,9 @@ class _CheckRequest:
                 await self._saved.close()
 
     async def check(self, uri: Uri, ids: set[str] | None) -> None:
-        """Start to check the docstrings of a document. `ids` selects docstrings. If it is None, check all.
+        """Start to check the docstrings of a document.
+
+        `ids` selects docstrings. None selects all.
 
         Raises:
             TargetError: the document cannot be read or parsed.
@@ -205,22 +206,22 @@ class _CheckRequest:
         outcome = await check()
         answer = report.to_json(outcome, snapshot.folder, encoding_of(ls.workspace))
         if answer["coverage"] and not await asyncio.to_thread(_is_still, snapshot, ls):
-            answer["coverage"] = None  # the line numbers belong to an earlier text
+            answer["coverage"] = None  # the text has changed, so the line numbers are wrong
         ls.state.shown.found(snapshot, outcome, is_inserted=False, is_asked=True)
         self._keep({"id": each.id, **answer, "results": _results(each, example_results(outcome))})
 
     def _of_saved(self) -> Checks:
         if self._saved is None:
-            from adacoder.checks import Checks  # Importing this is slow, but the Service has already done it.
+            from adacoder.checks import Checks  # slow, but the Service has already imported this module
 
             self._saved = Checks()
         return self._saved
 
 
 async def _unparsed(ls: AdaCoderServer, snapshot: Snapshot) -> str | None:
-    """Return why the user's interpreter cannot parse a document.
+    """Return the reason why the user's interpreter cannot parse a document, or None.
 
-    Return None if it can, if it may not be run, or if the document is a page of documentation.
+    Also return None if the interpreter may not be run, or if the document is a page of documentation.
     """
     if is_page(snapshot.path):
         return None
@@ -240,7 +241,7 @@ def _is_still(snapshot: Snapshot, ls: AdaCoderServer) -> bool:
 
 
 def _results(each: Listed, found: Sequence[Mapping[str, JSON]]) -> list[JSON]:
-    """Return the results of a docstring's examples in order, each with the id of its example."""
+    """Return the results of a docstring's examples in order. Each result has the id of its example."""
     return [{"id": name, **result} for name, result in zip(_example_ids(each), found, strict=True)]
 
 
@@ -260,7 +261,10 @@ def _unknown(name: str, unparsed: str | None) -> dict[str, JSON]:
 async def _about(
     ls: AdaCoderServer, uri: Uri, items: Callable[[Snapshot], Sequence[dict[str, JSON]]]
 ) -> dict[str, Any]:
-    """Answer a request about one document. `items` reads the document in a thread."""
+    """Return the items of one document as an answer.
+
+    `items` is called in a thread, because it parses the document.
+    """
     try:
         snapshot = take(ls.workspace, uri)
         found = await asyncio.to_thread(items, snapshot)
@@ -275,7 +279,7 @@ async def _about(
 
 
 def _items(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return one item for each docstring, in order. If its examples cannot run, the item contains the reason."""
+    """Describe each docstring, in order. If its examples cannot run, the description contains the reason."""
     encoding, lines = encoding_of(ls.workspace), Lines(snapshot.text)
     found: list[tuple[int, dict[str, JSON]]] = []
     for each in _listed(snapshot):
@@ -322,7 +326,10 @@ def _kind(target: Target) -> str:
 
 
 def _evidence(snapshot: Snapshot, ls: AdaCoderServer) -> list[dict[str, JSON]]:
-    """Return the evidence for each docstring. `isCurrent` is false if the text has changed since the run."""
+    """Return the evidence for each docstring.
+
+    `isCurrent` is false if the docstring's function has changed since the run.
+    """
     found: list[dict[str, JSON]] = []
     for each in _listed(snapshot):
         target = each.one.target
@@ -346,7 +353,7 @@ def _evidence_item(each: Listed, last: Evidence) -> dict[str, JSON]:
 def _listed(snapshot: Snapshot) -> list[Listed]:
     """Return the docstrings of a document.
 
-    If several have the same name, ids from the second on end in a number, such as `~2`.
+    If several docstrings have the same name, their ids differ by a suffix such as `~2`.
     """
     count: Counter[str] = Counter()
     found: list[Listed] = []
@@ -363,15 +370,15 @@ def _example_ids(each: Listed) -> list[str]:
 
 
 def _ids(each: Listed) -> list[str]:
-    """Return the ids that select this docstring: its own id, and the ids of its examples.
+    """Return the ids that select this docstring: the docstring's own id, and the ids of its examples.
 
-    An example depends on earlier examples, so even a single example selects the whole docstring.
+    The id of an example selects the whole docstring, because the example depends on earlier examples.
     """
     return [each.id, *_example_ids(each)]
 
 
 def _asked(params: CheckParams) -> dict[Uri, set[str] | None]:
-    """Return the requested ids by document. None stands for all docstrings of the document."""
+    """Return the requested ids by document. None selects all docstrings of a document."""
     if params.ids is None:
         return {} if params.uri is None else {params.uri: None}
     found: defaultdict[Uri, set[str]] = defaultdict(set)
@@ -385,7 +392,7 @@ def _uri_of(name: str) -> Uri:
 
 
 def _range(example: Example, lines: Lines, encoding: PositionEncoding) -> JSON:
-    """Return the range of an example's statement as JSON, without the indentation."""
+    """Return the range of the statement in an example, as JSON."""
     count = 1 if example.informal else example.source.count("\n")
     found = range_of_lines(lines, example.line, min(example.line + count, len(lines)) - 1, encoding)
     return {

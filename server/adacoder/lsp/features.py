@@ -1,7 +1,6 @@
 """Map the notifications, requests and commands of the server to their handlers.
 
-A handler is named as `module:function` in this package. It is imported after `initialize`, so that the import does not
-delay the start. A handler is cancelled as soon as the client cancels its request.
+A handler is written as `module:function`, and is imported only after `initialize`, so that the server starts fast.
 """
 
 from __future__ import annotations

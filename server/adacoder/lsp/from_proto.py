@@ -1,7 +1,7 @@
 """Read the parameters of AdaCoder's own commands and requests.
 
-Each class below defines the members of one JSON object. Other members are ignored, and `{textDocument: {uri}}` means
-the same as `{uri}`. The decorator `reads` converts the parameters for a handler.
+Each class defines the members of one JSON object. Unknown members are ignored. `{textDocument: {uri}}` means the same
+as `{uri}`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ W = TypeVar("W", bound=StrEnum)
 Handler: TypeAlias = Callable[[S, P], Awaitable[Any]]
 """Function that answers a request or a command. It receives the server and the parameters."""
 Wish = NewType("Wish", str)
-"""A short instruction from the user, in one line."""
+"""A short instruction from the user, in one line, such as "use recursion"."""
 Line = NewType("Line", int)
 """A line number, counted from 0."""
 Ids = NewType("Ids", tuple[str, ...])
@@ -38,7 +38,7 @@ ModelName = NewType("ModelName", str)
 UNNAMED = "Your editor named no function: put the cursor on one, and choose AdaCoder's code action there."
 """Message for a command without parameters.
 
-Only people call commands this way, and the name of a parameter would not help them.
+Only people send such a command, and the name of a parameter would not help them.
 """
 NO_MODEL = "Your editor named no model: let Ollama download one with `ollama pull`."
 
@@ -63,19 +63,19 @@ class ScopeParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionPlace:
-    """Parameters of a request about a function, which is named by its line, its qualified name, or both."""
+    """Parameters of a request about a function. The function is named by a line, by its qualified name, or by both."""
 
     uri: Uri
     version: int | None = None
-    """The version of the document that the client saw."""
+    """Version of the document that the client saw. A line number is only valid in this version."""
     line: Line | None = None
     qualname: str | None = None
     wish: Wish | None = None
-    """The user's instructions for the function. If None, the latest instructions apply."""
+    """The user's instructions for the function. None stands for the previous instructions."""
 
     @property
     def json(self) -> dict[str, JSON]:
-        """Return the same place as parameters for another command."""
+        """Return these parameters as JSON, as an argument for another command."""
         position: JSON = None if self.line is None else {"line": self.line, "character": 0}
         members: dict[str, JSON] = {"version": self.version, "position": position, "qualifiedName": self.qualname}
         return {"uri": self.uri, **{name: value for name, value in members.items() if value is not None}}
@@ -87,21 +87,21 @@ class FunctionPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamplePlace:
-    """Parameters of `.acceptOutput`: an example, given by its line."""
+    """Parameters of `.acceptOutput`: the line of an example."""
 
     uri: Uri
     line: Line
     version: int | None = None
-    """The version of the document that the client saw."""
+    """Version of the document that the client saw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailingTestPlace:
-    """Parameters of `.fixTest`: a test, given by its line or by its name."""
+    """Parameters of `.fixTest`: the line or the name of a test."""
 
     uri: Uri
     version: int | None = None
-    """The version of the document that the client saw."""
+    """Version of the document that the client saw."""
     line: Line | None = None
     test: str | None = None
     """The name of the test in pytest, without the path and the first `::`."""
@@ -113,12 +113,12 @@ class FailingTestPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunParams(FunctionPlace):
-    """Parameters of `adacoder/run`, which starts a job and waits for it."""
+    """Parameters of `adacoder/run`, which runs a job and answers with the result."""
 
     mode: Mode
     apply: bool
     candidate: str | None = None
-    """The text of a candidate that the job evaluates first, instead of the current function."""
+    """Text of a candidate. The job evaluates this candidate first."""
     work_done_token: types.ProgressToken | None = None
 
     def __post_init__(self) -> None:
@@ -150,7 +150,7 @@ class DebugParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobParams:
-    """Parameters of a request with an optional job."""
+    """Parameters of a request about a job, such as `.cancel` or `.discard`."""
 
     job_id: str | None = None
 
@@ -182,7 +182,7 @@ class DifferenceParams(JobParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalParams(JobParams):
-    """Parameters of `.journal`: a job. If none is named, the last job on a document or function."""
+    """Parameters of `.journal`: a job. By default, the last job on a document or function."""
 
     uri: Uri | None = None
     qualname: str | None = None
@@ -218,14 +218,16 @@ MEMBERS = {
     "work_done_token": "workDoneToken",
     "partial_result_token": "partialResultToken",
 }
-"""JSON names of fields whose Python name differs."""
+"""JSON names of the fields that have a different name in Python."""
 
 
 def reads(kind: type[P], refused: Callable[[S, str], Any] | None = None) -> Callable[[Handler[S, P]], Handler[S, Any]]:
-    """Decorate a handler of AdaCoder's own commands or requests. It receives its parameters as an instance of `kind`.
+    """Decorate a handler of AdaCoder's own commands or requests.
 
-    If the parameters are invalid or the handler raises AdaCoderError, `refused` gets the reason and returns the answer.
-    Without `refused`, the exception is raised.
+    The handler gets its parameters as an instance of `kind`.
+
+    If the parameters are invalid, or the handler raises AdaCoderError, the answer is `refused(server, reason)`. Without
+    `refused`, the exception is raised.
     """
 
     def decorate(handler: Handler[S, P]) -> Handler[S, Any]:
@@ -258,7 +260,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _sentence(error: ClassValidationError) -> str:
-    """Describe the first problem for the client."""
+    """Describe the first error to the client."""
     of_members, of_all = error.group_exceptions()
     if not of_members:
         return str(of_all[0])
@@ -270,7 +272,10 @@ def _sentence(error: ClassValidationError) -> str:
 
 
 def _exactly(kind: type, what: str) -> Any:
-    """Return a converter that accepts only one JSON type. A bool is no number here, although it is an int in Python."""
+    """Return a converter for values of one JSON type.
+
+    A bool does not count as a number, although it is an int in Python.
+    """
 
     def hook(value: object, as_kind: type) -> Any:
         if type(value) is not kind:
@@ -350,7 +355,7 @@ def _converter() -> Converter:
 
 
 def _members(converter: Converter, kind: Any) -> Any:
-    """Return a converter for a class of parameters, with the JSON names from `MEMBERS`."""
+    """Return a converter for a class of parameters. The JSON names come from `MEMBERS`."""
     renamed: dict[str, Any] = {}
     renamed |= {each.name: override(rename=MEMBERS[each.name]) for each in fields(kind) if each.name in MEMBERS}
     return make_dict_structure_fn(kind, converter, **renamed)

@@ -1,11 +1,9 @@
 """Handle requests and commands about functions.
 
-A handler takes a snapshot of the document (a copy of the current text) and leaves the work to other modules.
+A command starts a job, and is answered at once with `{accepted, jobId, reason}`, because editors block until the
+answer. `adacoder/run` waits for its job, and answers with the object that `--json` prints.
 
-A command is answered at once with `{accepted, jobId, reason}`, because editors block until then. Only `adacoder/run`
-waits for its job. Its answer is the object that `--json` prints, with the members `applied` and `failureReason`. All
-answers have the member `version`. A problem that the user can solve is a `reason` and not an error, because editors
-show errors twice.
+For a problem that the user can solve, the answer has a `reason`. It is not an error, because editors show errors twice.
 """
 
 from __future__ import annotations
@@ -66,8 +64,7 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
     """Handle `adacoder/run`: run a job and return its result.
 
     The parameters are `{textDocument: {uri}, position | qualifiedName, mode, apply, candidate?, wish?,
-    workDoneToken?}`. If the client cancels the request, the job is cancelled. The answer is then sent after the job has
-    cleaned up.
+    workDoneToken?}`. If the client cancels the request, the job is cancelled.
     """
     token, reply = params.work_done_token, params.candidate
     params = _seen(ls, params)
@@ -81,16 +78,13 @@ async def on_run(ls: AdaCoderServer, params: RunParams) -> dict[str, Any]:
 
 @reads(ScopeParams)
 async def on_kept(ls: AdaCoderServer, params: ScopeParams) -> dict[str, Any]:
-    """Handle `adacoder/kept` `{textDocument?: {uri}}`: return the results that can still be inserted.
-
-    Without a document, return the results for all documents.
-    """
+    """Handle `adacoder/kept` `{textDocument?: {uri}}`: return the kept results of a document, or of all documents."""
     await ls.state.restored()
     return {"items": [each.json() for each in ls.state.results.latest() if params.uri in (None, each.uri)]}
 
 
 def _not_started(reason: str, place: FunctionPlace) -> dict[str, Any]:
-    """Return the answer to `adacoder/run` if the job could not start."""
+    """Return the answer to an `adacoder/run` request that could not start a job."""
     nothing: dict[str, Any] = {
         "edits": [],
         "remedies": remedies_json(reason, place.json),
@@ -105,7 +99,7 @@ def _not_started(reason: str, place: FunctionPlace) -> dict[str, Any]:
 def _rejected(ls: AdaCoderServer, reason: str, place: FunctionPlace | None = None) -> dict[str, Any]:
     """Show `reason` as a warning. Return the answer to a command that could not start.
 
-    `place` is the function that the command named.
+    `place` is the function that the command was about.
     """
     if place is None:
         ls.show(reason, warning=True)
@@ -119,15 +113,14 @@ def _rejected(ls: AdaCoderServer, reason: str, place: FunctionPlace | None = Non
 def _accepted(ls: AdaCoderServer, started: Activity) -> dict[str, Any]:
     """Return the answer to a command that starts a job. The job begins after the answer is sent.
 
-    A job sends requests to the client, and some clients do not read a request that arrives together with an answer. If
-    the client cancels the command, the job is cancelled.
+    A job sends requests to the client. Some clients read a request late if it arrives right after an answer.
     """
     ls.protocol.after_answer(started.begin)
     return {"accepted": True, "jobId": started.id, "reason": None}
 
 
 def _begun(ls: AdaCoderServer, work: Callable[[], Coroutine[object, object, None]]) -> dict[str, Any]:
-    """Return the answer to a command without a job. The work begins after the answer is sent, as in `_accepted`."""
+    """Return the answer to a command that starts work other than a job. The work begins after the answer is sent."""
 
     def begin(is_cancelled: bool) -> None:
         if not is_cancelled:
@@ -155,9 +148,9 @@ on_another, on_suggest_examples = _starter(Mode.ANOTHER), _starter(Mode.SUGGEST_
 
 
 def _seen(ls: AdaCoderServer, place: P) -> P:
-    """Add the document's version to a place that is given only by its line.
+    """Add the document's version to a place that has a line, but no name.
 
-    After a change of the document, the line could mean another function.
+    If the document changes, another function may be at this line.
     """
     document = ls.workspace.text_documents.get(place.uri)
     if document is None or place.version is not None or place.qualname is not None:
@@ -166,7 +159,7 @@ def _seen(ls: AdaCoderServer, place: P) -> P:
 
 
 async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: Any) -> Job:
-    """Start a job on the function at `place`, or the check of a page."""
+    """Start a job on the function at `place`. A page of documentation is checked as a whole."""
     snapshot = take(ls.workspace, place.uri)
     ls.state.restore()
     async with ls.state.looking_up:
@@ -180,7 +173,7 @@ async def _started(ls: AdaCoderServer, place: FunctionPlace, mode: Mode, **how: 
 def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
     """Return the function at `place`.
 
-    A line number is valid only in the version that the client saw. In another version, the function is found by its
+    The line is used only if the document still has the version that the client saw. Otherwise the function is found by
     name.
 
     Raises:
@@ -196,7 +189,7 @@ def _function_at(place: FunctionPlace, snapshot: Snapshot) -> Target:
 
 @reads(InsertParams, _rejected)
 async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
-    """Handle `.insert` `{jobId, candidate?}`: insert the kept result of a job, or another candidate by its number."""
+    """Handle `.insert` `{jobId, candidate?}`: insert the kept result of a job, or the candidate with this number."""
     await ls.state.restored()
     result = ls.state.results.demanded(params.job_id)
     async with ls.state.looking_up:
@@ -207,7 +200,7 @@ async def on_insert(ls: AdaCoderServer, params: InsertParams) -> dict[str, Any]:
 async def on_difference(ls: AdaCoderServer, params: DifferenceParams) -> dict[str, Any]:
     """Handle `.difference` `{jobId, show?}`: return the diff of a kept result.
 
-    The editor shows it, unless `show` is false.
+    Unless `show` is false, open the diff in the editor.
     """
     await ls.state.restored()
     try:
@@ -233,7 +226,7 @@ async def on_discard(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
 
 @reads(AnswerParams, _rejected)
 async def on_answer(ls: AdaCoderServer, params: AnswerParams) -> dict[str, Any]:
-    """Handle `.answer` `{uri, qualifiedName, call, answer?}`: use the answer to the question which output is right.
+    """Handle `.answer` `{uri, qualifiedName, call, answer?}`: carry out the user's answer to a question.
 
     Without `answer`, ask the user in a message.
     """
@@ -250,7 +243,7 @@ async def on_generate_all(ls: AdaCoderServer, params: DocumentParams) -> dict[st
 
 @reads(FailingTestPlace, _rejected)
 async def on_fix_test(ls: AdaCoderServer, place: FailingTestPlace) -> dict[str, Any]:
-    """Handle `.fixTest` `{uri, version?, position | test}`: fix a function so that a failing test passes."""
+    """Handle `.fixTest` `{uri, version?, position | test}`: fix a function to make a failing test pass."""
     async with ls.state.looking_up:
         snapshot = take(ls.workspace, place.uri)
         if not snapshot.is_file:
@@ -278,7 +271,7 @@ def _test_at(place: FailingTestPlace, snapshot: Snapshot) -> str:
 
 @reads(FunctionPlace, _rejected)
 async def on_write_docstring(ls: AdaCoderServer, place: FunctionPlace) -> dict[str, Any]:
-    """Handle `.writeDocstring`: insert a docstring skeleton into a function without a docstring. No model is used."""
+    """Handle `.writeDocstring`: insert a docstring skeleton into a function that has no docstring. No model is used."""
     snapshot = take(ls.workspace, place.uri)
     name, edit = await asyncio.to_thread(_docstring_for, snapshot, place)
     return _begun(ls, partial(_insert, ls, snapshot, name, f"a docstring for '{name}'", (edit,)))
@@ -288,8 +281,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
     """Return the name of the function at `place`, and the edit that inserts the docstring skeleton.
 
     Raises:
-        TargetError: the function already has a docstring, does not exist or cannot be a target, or the text has
-            changed.
+        TargetError: the function has a docstring, does not exist or cannot be a target, or the text has changed.
     """
     from adacoder.source.locate import undocumented
     from adacoder.source.skeleton import skeleton
@@ -308,7 +300,7 @@ def _docstring_for(snapshot: Snapshot, place: FunctionPlace) -> tuple[str, Edit]
 
 @reads(ExamplePlace, _rejected)
 async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str, Any]:
-    """Handle `.acceptOutput` `{uri, version?, position}`: replace an example's expected output by the actual one."""
+    """Handle `.acceptOutput` `{uri, version?, position}`: replace the expected output of an example."""
     snapshot = take(ls.workspace, place.uri)
     if place.version not in (None, snapshot.version):
         raise TargetError("The text has changed since you asked: ask again.")
@@ -317,7 +309,7 @@ async def on_accept_output(ls: AdaCoderServer, place: ExamplePlace) -> dict[str,
 
 
 def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
-    """Return the example at a 0-based line, with its docstring.
+    """Return the example at a 0-based line, and the docstring of this example.
 
     Raises:
         TargetError: there is no example at the line.
@@ -331,7 +323,7 @@ def _example_at(snapshot: Snapshot, line: int) -> tuple[Documented, Example]:
 
 
 async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented, example: Example) -> None:
-    """Run an example twice, in different processes. If both outputs are the same, insert the output."""
+    """Run an example in two processes. If both give the same output, replace the expected output."""
     from adacoder.checks import Checks
 
     _, settings = await ls.service_for(snapshot)
@@ -350,7 +342,7 @@ async def _accept_output(ls: AdaCoderServer, snapshot: Snapshot, one: Documented
 
 
 def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
-    """Say why the expected output of an example was not replaced, as the rest of a sentence about the example."""
+    """Return the reason why an expected output was not replaced. The reason continues "The example on line 3 …"."""
     if new.changing:
         return "has an actual output that changes when it runs again"
     if new.refused:
@@ -363,11 +355,11 @@ def _why_kept(outcome: Outcome, new: NewOutputs, example: Example) -> str:
 
 
 async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, edits: Sequence[Edit]) -> None:
-    """Ask the editor to make edits in a document. Show a warning if the text has changed or the editor refuses.
+    """Ask the editor to make edits in a document. If the text has changed or the editor refuses, show a warning.
 
     `name` is the name of the function, and `what` describes the inserted text.
     """
-    await ls.protocol.rested()  # no other task may run from here until the edit is sent
+    await ls.protocol.rested()  # after this line, no other task may run until the edit is sent
     try:
         if not take(ls.workspace, snapshot.uri).same_as(snapshot):
             ls.show(f"The text of '{name}' has changed since you asked: ask again.", warning=True)
@@ -383,7 +375,7 @@ async def _insert(ls: AdaCoderServer, snapshot: Snapshot, name: str, what: str, 
 async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """Handle `.cancel` `{jobId?}`: cancel a job.
 
-    Without `jobId`, cancel the checks on save and all earlier jobs.
+    Without `jobId`, cancel all jobs and all checks on save.
     """
     if params.job_id is None:
         ls.state.saving.cancel()

@@ -1,7 +1,6 @@
-"""The language server: it registers the handlers, holds the state of the client, and shuts down.
+"""The language server: registers the handlers, stores the client's state, and shuts down.
 
-Editors wait for the answer to `initialize`, so only modules that are needed for it are imported at the start. The
-others are imported later, some of them only on first use.
+Editors wait for the answer to `initialize`. So other modules are imported after this answer.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ P = ParamSpec("P")
 A = TypeVar("A")
 
 MOMENT = 0.5
-"""Seconds that a request for actions or lenses waits for stored results to be read from disk.
+"""Seconds that a request for actions or lenses waits until kept results are read from disk.
 
 Editors send these requests at each keystroke, so the wait is short.
 """
@@ -38,11 +37,11 @@ _PATIENCE = 5.0
 _LOOKING = 2.0
 """Seconds between two checks that the client's process still exists."""
 _SAVING_AS = 1.0
-"""Seconds in which closing a file and opening another can be one command, such as `:saveas` in Neovim."""
+"""Seconds between closing and opening a file that still count as one command, such as `:saveas` in Neovim."""
 _FILES = types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")
 _OPTIONS: dict[str, Any] = {
     types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=KINDS),
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),  # otherwise pygls does not announce it
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: types.InlineCompletionOptions(),  # pygls announces it only with options
     types.WORKSPACE_DID_RENAME_FILES: types.FileOperationRegistrationOptions([_FILES]),
 }
 
@@ -56,12 +55,15 @@ class AdaCoderServer(Client):
 
     @cached_property
     def state(self) -> ClientState:
-        """The client's jobs, results and evidence. They are created on first use, because their imports are slow."""
+        """The client's jobs, results and evidence.
+
+        They are created on first use, because the import is slow.
+        """
         self._is_at_work = True
         return ClientState(self)
 
     async def close(self) -> None:
-        """End all jobs and all processes that are ready for further jobs."""
+        """End all jobs and processes."""
         if self._is_at_work:
             await self.state.close()
         self.cancel_work()
@@ -88,9 +90,9 @@ class ClientState:
         self.cross_checks = CrossChecks(client, self.jobs, self.results, self.shown)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
-        """Held while the function for a new job is looked up.
+        """Lock during the search for the function of a new job.
 
-        Other requests wait for this lock, so that a cancellation also reaches a job that was requested just before.
+        A cancellation waits for this lock, so that it also cancels a job that was requested just before.
         """
         self._client = client
         self._restored: asyncio.Task[None] | None = None
@@ -105,10 +107,11 @@ class ClientState:
         self.shown.refresh()
 
     def opened(self, uri: Uri, text: str) -> None:
-        """Detect that an opened document was renamed, because many editors do not report this.
+        """Detect that an opened document was renamed. Many editors do not report this.
 
-        Either a document with the same text was closed just before. Or the text contains the function of a job or kept
-        result whose file is gone. A function may also have moved to another cell of its notebook.
+        A document counts as renamed in two cases. Either a document with the same text was closed just before, or the
+        document has a function with a job or kept result whose file has disappeared. In a notebook, a function may also
+        have moved to another cell.
         """
         from adacoder.lsp.snapshot import path_of
 
@@ -122,32 +125,30 @@ class ClientState:
                 self.moved(old, uri)
 
     async def read(self, function: Callable[P, A], *arguments: P.args, **named: P.kwargs) -> A:
-        """Run `function`, which reads a text, in a thread. Used for requests that editors send at each keystroke.
+        """Run `function`, which reads a text, in a thread.
 
-        Only one such thread runs at a time. Two threads would slow each other down and delay the first answer.
+        Only one such thread runs at a time, because two threads would slow each other down.
         """
         async with self._reading:
             return await asyncio.to_thread(function, *arguments, **named)
 
     def restore(self) -> asyncio.Task[None]:
-        """Start to read the stored results, if this was not done before. Return the task."""
+        """Return the task that reads the kept results from disk. Start the task on the first call."""
         if self._restored is None:
             self._restored = asyncio.create_task(self._restore())
         return self._restored
 
     async def restored(self, seconds: float = _PATIENCE) -> None:
-        """Wait until the stored results are read, but no longer than `seconds`.
+        """Wait until the kept results are read, but no longer than `seconds`.
 
-        Reading needs the client's settings, and some clients send them late.
+        Reading needs the client's settings, which some clients send late.
         """
         await asyncio.wait({self.restore()}, timeout=seconds)
 
     async def _restore(self) -> None:
-        """Read the results that an earlier server stored.
+        """Read the results that an earlier server kept. If the setting `unverified` is `discard`, delete them.
 
-        If the setting `unverified` is `discard`, delete them instead.
-
-        In an untrusted workspace and on Windows, these files are neither read nor written.
+        In an untrusted workspace and on Windows, kept results are not stored on disk.
         """
         from adacoder.lsp.jobs.kept_files import KeptFiles
         from adacoder.lsp.snapshot import first_folder
@@ -166,11 +167,11 @@ class ClientState:
 
     async def close(self) -> None:
         """End all jobs, and stop all other work for the client."""
-        self.jobs.stop()  # otherwise a job that ends now would ask the user a question
+        self.jobs.stop()  # else a job that ends now would ask the user a question
         self._client.cancel_work()
         if self._restored is not None:
             self._restored.cancel()
-            await asyncio.wait({self._restored})  # otherwise the event loop may close before the task begins
+            await asyncio.wait({self._restored})  # else the event loop may close before the task begins
         await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close(), self.cross_checks.close())
 
 
@@ -190,7 +191,7 @@ def register(server: AdaCoderServer) -> None:
 
 
 def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
-    """Handle `initialize`: store the client's settings and habits."""
+    """Handle `initialize`: store the client's settings and behaviour."""
     ls.habits = Habits.of(params)
     ls.protocol.trace = params.trace or types.TraceValue.Off
     ls.protocol.pause = ls.habits.pause
@@ -198,18 +199,18 @@ def on_initialize(ls: AdaCoderServer, params: types.InitializeParams) -> None:
 
 
 def on_initialized(ls: AdaCoderServer, params: types.InitializedParams) -> None:
-    """Handle `initialized`: load the handlers, subscribe to changes of the settings, and watch the client's process."""
+    """Handle `initialized`: import the handlers, follow changed settings, and watch the client's process."""
     ls.begin(ls.configuration.follow())
-    if os.name == "posix":  # on Windows, this check would end the client's process
+    if os.name == "posix":  # on Windows, `os.kill` would end the client's process
         ls.begin(_ended_with(ls.process_id))
     threading.Thread(target=_prepare, args=(ls,), daemon=True).start()  # a daemon thread does not delay the exit
 
 
 async def _ended_with(client: int | None) -> None:
-    """End the server, as Ctrl-C does, when the client's process has ended.
+    """End the server when the client's process has ended.
 
-    Without this check, another process that holds stdin open would keep the server running. A process that cannot be
-    seen at first is in another container. It is not watched.
+    stdin alone is not enough, because another process may hold stdin open. A client in another container cannot be
+    seen, and is not watched.
     """
     if client is None or not _runs(client):
         return
@@ -237,18 +238,21 @@ def _prepare(ls: AdaCoderServer) -> None:
     state = ("jobs.batch:Batches", "showing.saving:Saving", "showing.shown:Shown")
     for name in (*NOTIFICATIONS.values(), *FEATURES.values(), *state):
         found(name)
-    gc.freeze()  # imported modules are never freed, so the garbage collector need not scan them
+    gc.freeze()  # exclude the imported modules from garbage collection
     ls.protocol.prepare()
 
 
 @cache
 def found(handler: str) -> Any:
-    """Import an object of this package by its name, such as `handlers:on_run`."""
+    """Import a function or class of this package by its name, such as `handlers:on_run`."""
     return resolve_name(f"{__package__}.{handler}")
 
 
 def add_notification(server: AdaCoderServer, method: str, handler: str) -> None:
-    """Register the handler of the notification `method`. It ends before the server reads the next message."""
+    """Register the handler of the notification `method`.
+
+    The server reads the next message after the handler has returned.
+    """
 
     def noted(ls: AdaCoderServer, params: Any) -> None:
         found(handler)(ls, params)
@@ -277,7 +281,7 @@ def add_request(server: AdaCoderServer, method: str, handler: str) -> None:
 
 
 async def _answer(ls: AdaCoderServer, handler: str, params: object) -> Any:
-    """Return the answer of a handler. An answer whose form AdaCoder defines gets the member `version`.
+    """Call a handler and return its answer. If AdaCoder defines the form of the answer, add the member `version`.
 
     Raises:
         JsonRpcInvalidParams: the parameters cannot be read.

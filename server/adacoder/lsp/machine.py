@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
     """Handle `.models`: return the installed and the recommended models.
 
-    If the list is incomplete, `reason` says why.
+    If models are missing from the list, `reason` says why.
     """
     from adacoder.models.catalog import described
     from adacoder.models.recommended import recommended
@@ -42,7 +42,7 @@ async def on_models(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
 
 
 def _model(described: Described) -> dict[str, Any]:
-    """Describe a model for the answer to `.models`. Data that the model server does not report is null."""
+    """Describe a model for the answer to `.models`. Unknown data is null."""
     model, facts, running = described.model, described.facts, described.running
     return {
         "name": model.name,
@@ -67,9 +67,9 @@ def _recommendation(each: Recommended, found: Listing[Described]) -> dict[str, A
 
 
 def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
-    """Return the answer to a download that failed.
+    """Return the answer after a failed download.
 
-    A call without a model comes from a person, who needs a message. A program shows the reason itself.
+    A command without a model comes from a person, who needs a message. A program shows the reason itself.
     """
     if reason == NO_MODEL:
         ls.show(reason, warning=True)
@@ -80,8 +80,7 @@ def _not_pulled(ls: AdaCoderServer, reason: str) -> dict[str, Any]:
 async def on_pull(ls: AdaCoderServer, params: PullParams) -> dict[str, Any]:
     """Handle `.pull` `{model}`: let Ollama download a model, and answer at the end.
 
-    The client shows the progress. The download ends early if the user cancels the progress or the client cancels the
-    request.
+    The client shows the progress, and the user can cancel the download there.
     """
     name = params.model.removeprefix("ollama:")
     settings = await ls.configuration.settings(first_folder(ls.workspace))
@@ -104,7 +103,7 @@ async def _done(
     token: types.ProgressToken | None,
     work: Callable[[Callable[[str], None]], Awaitable[None]],
 ) -> bool:
-    """Run `work` with a function that shows progress. Return False if the user cancelled it."""
+    """Run `work`, which gets a function that shows progress. Return False if the user cancelled the work."""
 
     async def shown() -> None:
         async with progress(ls, title, token, task.cancel) as show:
@@ -122,7 +121,7 @@ async def _done(
 
 
 async def on_strategies(ls: AdaCoderServer, argument: Any) -> dict[str, Any]:
-    """Handle `.strategies`: return the workflows that write a function, as `adacoder strategies --json` does."""
+    """Handle `.strategies`: return the list that `adacoder strategies --json` prints."""
     return await asyncio.to_thread(_strategies)
 
 
@@ -134,10 +133,10 @@ def _strategies() -> dict[str, Any]:
 
 @reads(DoctorParams, lambda ls, reason: {"ok": False, "findings": [], "reason": reason})
 async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
-    """Handle `.doctor` `{probe?, uri?}`: check that AdaCoder works in a folder.
+    """Handle `.doctor` `{probe?, uri?}`: check that AdaCoder works in the folder of a document.
 
-    It is the folder of the document, or else the first workspace folder. By default, each model writes some tokens to
-    measure its speed. While a job runs, the speed is not measured, because the job would have to wait.
+    Without `uri`, check the first workspace folder. Unless `probe` is false or a job is running, also measure the speed
+    of each model.
     """
     findings = await _findings(ls, params.uri, probes_speed=params.probe and not ls.state.jobs.status())
     return {
@@ -148,10 +147,9 @@ async def on_doctor(ls: AdaCoderServer, params: DoctorParams) -> dict[str, Any]:
 
 
 async def _findings(ls: AdaCoderServer, uri: Uri | None, *, probes_speed: bool) -> list[Finding]:
-    """Examine the folder of a document, or the first workspace folder if `uri` is None.
+    """Examine the folder of a document. If `uri` is None, examine the first workspace folder.
 
-    With `probes_speed`, measure the speed of models and show progress. After a cancellation, return the findings so
-    far.
+    With `probes_speed`, measure the speed of models. If the user cancels this, return the findings so far.
     """
     from adacoder.doctor import examine
 

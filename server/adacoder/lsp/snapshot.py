@@ -1,7 +1,7 @@
 """Represent the client's documents: their URIs, the copies of open documents, and snapshots.
 
-A document can change while a job runs. So a job reads only its snapshot, which is the text at one moment. Before it
-inserts its result, it compares the snapshot with a new one.
+A snapshot is a copy of a text. A job works on a snapshot, because the document can change while the job runs. Before
+the job inserts its result, it compares the snapshot with the current text.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _UNTITLED = "untitled"
 
 
 class Uri(str):
-    """A URI in the client's spelling. It equals other spellings of the same URI, such as `%20` for a space."""
+    """A URI as the client spells it. Equal to other spellings of the same URI, such as `%20` for a space."""
 
     __slots__ = ()
 
-    # `unquote` may return a Uri again. The explicit methods of `str` prevent an endless recursion.
+    # Compare with the methods of `str`. `unquote` may return a Uri, and `==` between Uris would never end.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, str) and str.__eq__(unquote(self), unquote(other))
 
@@ -53,12 +53,12 @@ class Uri(str):
 
 
 def is_file(uri: str) -> bool:
-    """Return whether a document is a file. Other documents exist only in the editor."""
+    """Return whether a document is a file. Other documents, such as untitled texts, exist only in the editor."""
     return uri.startswith("file:")
 
 
 def renamed(uri: Uri, old: str, new: str) -> Uri | None:
-    """Return the new URI of a file after the file or folder `old` was renamed to `new`, or None if it is unaffected."""
+    """Return the new URI of a file after the file or folder `old` was renamed to `new`. Return None for other files."""
     if uri == old:
         return Uri(new)
     return Uri(new + uri[len(old) :]) if uri.startswith(f"{old}/") else None
@@ -68,16 +68,16 @@ class Document(TextDocument):
     """The server's copy of an open document, with the line ends of LSP.
 
     In LSP, only `\\n`, `\\r\\n` and `\\r` end a line. pygls 2.1.1 uses `str.splitlines`, which also splits at form
-    feeds, U+2028 and six other characters. Many files of Python's library have form feeds. In such a file, pygls would
-    apply changes to a wrong line, and the copy would differ from the editor's text.
+    feeds and seven other characters. So pygls would apply changes to a wrong line, and the copy would differ from the
+    editor's text.
 
     pygls also rebuilds the whole text at every change. This class updates only the changed lines.
     """
 
     changed_at = -math.inf
-    """Time of the latest change, from `time.monotonic()`."""
+    """Time of the latest change, as from `time.monotonic()`."""
     _cut: list[str] | None = None
-    """The lines with their line ends, or None before the text is split.
+    """The lines with their line ends. None until the lines are needed.
 
     The last line has no line end and may be empty.
     """
@@ -97,7 +97,7 @@ class Document(TextDocument):
         return self._cut
 
     def apply_change(self, change: types.TextDocumentContentChangeEvent) -> None:
-        """Apply a change, and store its time."""
+        """Apply a change, and note the time."""
         super().apply_change(change)
         self.changed_at = time.monotonic()
 
@@ -106,23 +106,24 @@ class Document(TextDocument):
 
     def _apply_incremental_change(self, change: types.TextDocumentContentChangePartial) -> None:
         lines = self.lines
-        # Swap the ends of a reversed range, as VS Code does.
+        # Swap the ends of a reversed range. VS Code does the same.
         ends = self._place(lines, change.range.start), self._place(lines, change.range.end)
         (start_line, start), (end_line, end) = sorted(ends)
-        # Split the neighbouring lines again too: a `\r` before the change and a `\n` after it may now be one line end.
+        # Split the neighbouring lines again, because `\r` before the change and `\n` after it may now form one line
+        # end.
         first, last = max(start_line - 1, 0), min(end_line + 2, len(lines))
         before = "".join(lines[first:start_line]) + lines[start_line][:start]
         after = lines[end_line][end:] + "".join(lines[end_line + 1 : last])
         fresh = _lines(before + change.text + after)
         if last < len(lines):
-            fresh.pop()  # it is empty, because the text before it ends with a line end
+            fresh.pop()  # the last line is empty, because the text before it ends with a line end
         lines[first:last] = fresh
         self._source = None
 
     def _place(self, lines: Sequence[str], position: types.Position) -> tuple[int, int]:
         """Return the line number and the index in the line.
 
-        A position beyond the end of the line or text means its end.
+        A position beyond the end stands for the end of the line or text.
         """
         if position.line >= len(lines):
             return len(lines) - 1, len(lines[-1])
@@ -131,14 +132,14 @@ class Document(TextDocument):
 
 
 def last_change(workspace: Workspace) -> float:
-    """Return the time of the latest change in any open document, from `time.monotonic()`."""
+    """Return the time of the latest change in all open documents, as from `time.monotonic()`."""
     return max(
         (getattr(each, "changed_at", -math.inf) for each in workspace.text_documents.values()), default=-math.inf
     )
 
 
 def encoding_of(owner: TextDocument | Workspace) -> PositionEncoding:
-    """Return the unit in which the client counts characters."""
+    """Return the encoding in which the client counts characters."""
     return types.PositionEncodingKind(owner.position_codec.encoding).value
 
 
@@ -150,8 +151,9 @@ def _lines(text: str) -> list[str]:
 class Snapshot:
     """The text of a Python document or page at one moment, with the texts of the other open Python files.
 
-    In a notebook, each cell is a document. Its module consists of the cells above and the cell itself. Positions in
-    targets and edits count in the module. Line numbers from the client count in the document.
+    In a notebook, each cell is a document. A cell's module consists of the cells above and the cell itself. Positions
+    in targets and edits count from the start of the module. Line numbers from the client count from the start of the
+    document.
     """
 
     uri: Uri
@@ -160,7 +162,7 @@ class Snapshot:
     version: int | None
     """The client's version number of the text. None if the file is not open."""
     folder: Path
-    """The workspace folder of the file. If it is in none, the folder of its project."""
+    """The workspace folder that contains the file, or else the folder of the file's project."""
     overlays: Mapping[Path, str]
     """Texts of the other open Python files, by path."""
     notebook: Uri | None = None
@@ -170,22 +172,22 @@ class Snapshot:
 
     @property
     def code(self) -> str:
-        """The document as Python code. Lines in IPython's own syntax are replaced without a change of offsets."""
+        """The document as Python code. IPython commands are replaced by Python code of the same length."""
         return self.text if self.notebook is None else python_of(self.text)
 
     @property
     def module_text(self) -> str:
-        """The text of the module."""
+        """The text of the module. For a cell, this includes the cells above."""
         return self.code if self.notebook is None else above(self.cells) + self.code
 
     @property
     def start(self) -> int:
-        """Offset at which the document begins in the module."""
+        """Offset of the document in the module."""
         return length_above(self.cells)
 
     @property
     def scope(self) -> Uri:
-        """The document to which the settings apply: the notebook of a cell, else the document."""
+        """The document to which the settings apply. For a cell, this is the notebook."""
         return self.notebook or self.uri
 
     @property
@@ -195,16 +197,16 @@ class Snapshot:
 
     @property
     def project(self) -> Project:
-        """The project of the file. Texts of open files take precedence over the files on disk."""
+        """The project of the file. The texts of open files replace the files on disk."""
         return Project(self.folder, self.overlays)
 
     def same_as(self, other: Snapshot) -> bool:
-        """Return whether a Verdict on one snapshot is also valid for the other."""
+        """Return whether a Verdict about this snapshot also applies to `other`."""
         mine, theirs = ((each.text, each.cells, each.overlays) for each in (self, other))
         return mine == theirs
 
     def is_saved(self) -> bool:
-        """Return whether this file and all open Python files are saved in the state of this snapshot."""
+        """Return whether the texts of this snapshot are equal to the files on disk."""
         return all(_is_on_disk(path, text) for path, text in {**self.overlays, self.path: self.text}.items())
 
     def find(self, *, line: int | None = None, qualname: str | None = None) -> Target:
@@ -218,7 +220,7 @@ class Snapshot:
         return self._in_module(locate(self.code, self.path, self.folder, line=line, qualname=qualname))
 
     def again(self, target: Target) -> Target | None:
-        """Find the function of an earlier snapshot. Return None if its source has changed."""
+        """Find a function of an earlier snapshot in this snapshot. Return None if the function's source has changed."""
         from adacoder.source.locate import locate_again
 
         found = locate_again(alone(target), self.code, self.folder)
@@ -236,7 +238,7 @@ class Snapshot:
         return tuple(replace(each, target=self._in_module(each.target)) for each in found)
 
     def documented(self) -> Iterator[Documented]:
-        """Yield the docstrings that doctest would read. A page with examples counts as one docstring.
+        """Yield the docstrings in which doctest would look for examples. A page with examples counts as one docstring.
 
         Raises:
             TargetError: the code in the file never runs.
@@ -251,10 +253,10 @@ class Snapshot:
         return target if self.notebook is None else in_module(target, self.cells)
 
     def page(self) -> Target:
-        """Return the page as a target.
+        """Return the page of documentation as a target.
 
         Raises:
-            TargetError: the page has no examples, or doctest cannot read them.
+            TargetError: the page has no examples, or doctest cannot read the examples.
         """
         found = next(self.documented(), None)
         if found is None:
@@ -268,8 +270,8 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
     """Take a snapshot of the document `uri`. A file that is not open is read from disk.
 
     Raises:
-        TargetError: the document cannot be read, or is none of these: a file, an open untitled Python text, a Python
-            cell of an open notebook.
+        TargetError: the document cannot be read, or is neither a file, nor an open untitled Python text, nor a Python
+            cell.
     """
     document = workspace.text_documents.get(uri)
     notebook = workspace.get_notebook_document(cell_uri=uri)
@@ -297,10 +299,9 @@ def take(workspace: Workspace, uri: Uri) -> Snapshot:
 
 
 def path_of(workspace: Workspace, uri: Uri) -> Path | None:
-    """Return the path of a document, or None if it is closed or is not Python.
+    """Return the path of a document, or None if the document is closed or is not Python.
 
-    A cell has the path of its notebook. An untitled document gets the path of a file that could be created: in the
-    first workspace folder, else in an empty folder.
+    A cell has the path of its notebook. An untitled document gets the path of a file that does not exist.
     """
     document, notebook = workspace.text_documents.get(uri), workspace.get_notebook_document(cell_uri=uri)
     if notebook is None and is_file(uri):
@@ -317,7 +318,7 @@ def path_of(workspace: Workspace, uri: Uri) -> Path | None:
 
 
 def _why_not(uri: Uri, document: TextDocument | None) -> str:
-    """Return why a document has no path."""
+    """Return the reason why a document has no path."""
     if uri_scheme(uri) == _UNTITLED:
         name = Path(unquote(urlsplit(uri).path)).name
         if document is None:
@@ -333,7 +334,7 @@ def _why_not(uri: Uri, document: TextDocument | None) -> str:
 def _cells_above(workspace: Workspace, notebook: types.NotebookDocument, uri: Uri) -> tuple[str, ...]:
     """Return the texts of the Python cells above a cell.
 
-    Some clients also send the cells with prose, which are skipped.
+    Cells with prose, which some clients also send, are skipped.
     """
     found: list[str] = []
     for cell in notebook.cells:
@@ -356,24 +357,27 @@ def _empty_folder() -> Path:
 
 
 def uri_at(workspace: Workspace, path: Path) -> Uri:
-    """Return the URI of a file. If the file is open, use the client's spelling."""
+    """Return the URI of a file. For an open file, return the URI in the client's spelling."""
     opened = (Uri(uri) for uri in workspace.text_documents if _path(uri) == path)
     return next(opened, Uri(path.as_uri()))
 
 
 def _workspace_folder(workspace: Workspace, path: Path, text: str) -> Path:
-    """Return the innermost workspace folder around `path`. If there is none, return the folder of its project."""
+    """Return the innermost workspace folder that contains `path`, or else the folder of the project."""
     around = [folder for folder in _folders(workspace) if path.is_relative_to(folder)]
     return max(around, key=lambda folder: len(folder.parts)) if around else folder_of(path, text)
 
 
 def first_folder(workspace: Workspace) -> Path:
-    """Return the folder for requests that name no document: the first workspace folder, or the current directory."""
+    """Return the first workspace folder, or else the current directory.
+
+    Requests that name no document use this folder.
+    """
     return next(iter(_folders(workspace)), Path.cwd())
 
 
 def _folders(workspace: Workspace) -> list[Path]:
-    """Return the workspace folders on disk. Some editors send only a root folder, so add that folder."""
+    """Return the workspace folders on disk. Some editors only send a root folder, which is included."""
     folders = [_path(folder.uri) for folder in workspace.folders.values()]
     if workspace.root_path is not None:
         folders.append(Path(workspace.root_path))

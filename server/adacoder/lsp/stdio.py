@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _STREAM_LIMIT = 1 << 20
-"""Maximum number of bytes that are read ahead from stdin."""
+"""Maximum number of bytes from stdin that are buffered."""
 
 _LENGTH = re.compile(rb"^Content-Length: *([0-9]{1,9}) *\r?$", re.IGNORECASE | re.MULTILINE)
 
 _SLICE = 0.001
 """Seconds after which a thread must let the event loop run.
 
-Each message takes several turns of the loop, so the default would delay messages.
+Each message takes several steps of the loop, so Python's default would delay messages.
 """
 
 _CLEARING_SECONDS = 3.0
-"""Seconds after the start until old temporary folders are removed. The delay keeps the start fast."""
+"""Seconds between the start and the removal of old temporary folders. The delay keeps the start fast."""
 
 
 def serve() -> int:
     """Run a language server over stdin and stdout until the client ends it. Return the exit code."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     clearing = threading.Timer(_CLEARING_SECONDS, _clear)
-    clearing.daemon = True  # the exit must not wait for this thread
+    clearing.daemon = True  # a daemon thread does not delay the exit
     clearing.start()
     return serve_stdio(create())
 
@@ -57,7 +57,7 @@ def create() -> AdaCoderServer:
 
 
 def _clear() -> None:
-    """Remove temporary folders of servers that were killed."""
+    """Remove the temporary folders of servers that were killed."""
     from adacoder.sandbox.isolation.scratch import remove_left
 
     remove_left()
@@ -72,8 +72,7 @@ def serve_stdio(server: AdaCoderServer) -> int:
     must_block = os.path.sameopenfile(0, 1) or _is_null_device(0)
     stdin, stdout = take_stdio()
     server.protocol.set_writer(_Writer(stdout))
-    # Objects that exist now are never freed. Without this, the garbage collector would scan them during the first
-    # requests, for 20 ms.
+    # Exclude the present objects from garbage collection. Otherwise the first requests would take 20 ms longer.
     gc.freeze()
     sys.setswitchinterval(_SLICE)
     try:
@@ -84,12 +83,15 @@ def serve_stdio(server: AdaCoderServer) -> int:
 
 
 def _is_null_device(descriptor: int) -> bool:
-    """Return whether `descriptor` is a device such as `/dev/null`, which asyncio cannot wait for."""
+    """Return whether `descriptor` is a device such as `/dev/null`. asyncio cannot wait for such devices."""
     return stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor)
 
 
 class _Writer:
-    """Writes to the client. Errors are ignored: if the client is gone, stdin also ends, and then the server ends."""
+    """Writes to the client.
+
+    Errors are ignored: if the client is gone, stdin ends too, and the server then exits.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -105,7 +107,7 @@ class _Writer:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
-    async with in_a_process():  # Jobs read long texts in this second process. It ends after them.
+    async with in_a_process():  # Jobs read long texts in this second process, which ends after them.
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
                 async for content in messages(reader):
@@ -121,9 +123,8 @@ async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -
 async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
     """Yield the contents of all messages until the end of the stream.
 
-    After a broken header, the end of its message is unknown, so the stream ends. pygls would skip the header, and the
-    client would wait forever for an answer. Empty lines before a header are ignored, because some clients end a message
-    with an empty line.
+    After an invalid header, the next message cannot be found, so an exception is raised. pygls would skip the header,
+    and the client would wait forever for an answer.
 
     Raises:
         asyncio.IncompleteReadError: the stream ends in the middle of a message.
@@ -142,10 +143,10 @@ async def messages(reader: AsyncReader) -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def _reader(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> AsyncGenerator[AsyncReader]:
-    """Read stdin in the event loop. This is faster than the reader of pygls, which uses a thread for each line.
+    """Return a reader of stdin that uses the event loop. This is faster than the reader of pygls, which uses threads.
 
-    asyncio cannot read stdin on Windows, from a file, or from `/dev/null`. Then the reader of pygls is used. It is also
-    used if stdin and stdout are the same terminal or socket: there, non-blocking reads would make writes fail.
+    The reader of pygls is used where asyncio cannot read stdin: on Windows, for a file, and for `/dev/null`. It is also
+    used if stdin and stdout are the same terminal or socket, because non-blocking reads would make writes fail.
     """
     reader = asyncio.StreamReader(limit=_STREAM_LIMIT)
     try:

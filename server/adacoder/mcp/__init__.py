@@ -1,4 +1,1 @@
-"""`adacoder mcp`: a server of the Model Context Protocol.
-
-Through its tools, coding agents check and verify functions.
-"""
+"""`adacoder mcp`: a server of the Model Context Protocol. Coding agents use its tools to check functions."""

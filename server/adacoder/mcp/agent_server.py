@@ -30,22 +30,22 @@ _LONGEST = 1 << 20
 """Maximum size of a message in bytes."""
 _PIECE = 1 << 16
 _MOST_WAITING = 1000
-"""Number of unread messages after which the server gives up on the agent and ends."""
+"""Maximum number of messages that the agent has not read. With more messages, the server ends."""
 _LAST_SECONDS = 2.0
-"""Seconds that the agent has at the end to read the last messages."""
+"""Seconds that the agent has to read the last messages when the server ends."""
 
 
 def serve(root: Path | None, told: Path | None, values: Mapping[str, object], *, read_only: bool) -> int:
-    """Serve one agent until it closes stdin. Return the exit code.
+    """Serve one agent until the agent closes stdin. Return the exit code.
 
     Args:
         root: the folder in which the agent works. If None, the current folder.
         told: a log file for all results that the agent gets. If None, nothing is logged.
-        values: the options of the command line, by field of Settings.
+        values: the options of the command line. The keys are names of fields of Settings.
         read_only: True to offer no tool that writes files.
 
     Raises:
-        AdaCoderError: the folder is missing or too wide, or the file cannot be written.
+        AdaCoderError: the folder is missing or too wide for a project, or the log file cannot be written.
     """
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     folder = _folder(root)
@@ -86,22 +86,25 @@ def _folder(root: Path | None) -> Path:
 
 
 class LateTools:
-    """Calls the tools, and imports their code with the first call."""
+    """Calls the tools. The code of the tools is imported with the first call."""
 
     def __init__(self, root: Path, values: Mapping[str, object], diary: IO[str] | None) -> None:
-        """Store the arguments for `Workplace`. Each result is written to `diary` as a line of JSON."""
+        """Store the arguments for `Workplace`.
+
+        Each result is written to the log file `diary` as a line of JSON.
+        """
         self._root, self._values, self._diary = root, values, diary
         self._declared: Mapping[str, object] = {}
         self._tools: Tools | None = None
 
     def offer(self, declared: Mapping[str, object], *, read_only: bool) -> list[dict[str, Any]]:
-        """Return the definitions of the tools. `declared` are the settings that the client sends."""
+        """Return the definitions of the tools. `declared` are settings that the client has sent."""
         self._declared = declared
         is_open = bool(self._values.get("allow_cloud") or declared.get("allowCloud"))
         return offered(read_only=read_only, is_open=is_open)
 
     async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[dict[str, Any], bool]:
-        """Call a tool. Return the result, and True if the result is an error."""
+        """Call a tool. Return its result, and True if the result is an error."""
         kind = await asyncio.to_thread(_imported)
         self._tools = self._tools or kind(self._root, self._declared, self._values)
         result, is_error = await self._tools.call(name, arguments, caller)
@@ -125,7 +128,7 @@ def _imported() -> type[Tools]:
 
 
 async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
-    """Serve one agent until it closes `stdin`. `offer` returns the definitions of the tools."""
+    """Serve one agent until the agent closes `stdin`. `offer` returns the definitions of the tools."""
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     lines: SimpleQueue[bytes] = SimpleQueue()
 
@@ -135,7 +138,7 @@ async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: 
             ended.set()
 
     exchange = AgentExchange(send, offer, calls.call)
-    # Asyncio cannot read every kind of stdin, so threads read and write. These threads do not delay the exit.
+    # asyncio cannot read every kind of stdin, so threads read and write. Daemon threads do not delay the exit.
     threading.Thread(target=_read, args=(stdin.fileno(), loop, exchange, ended), daemon=True).start()
     writer = threading.Thread(target=_write, args=(stdout.fileno(), loop, lines, ended), daemon=True)
     writer.start()
@@ -149,7 +152,7 @@ async def serve_files(calls: LateTools, offer: Offer, stdin: IO[bytes], stdout: 
 
 
 def _write(stdout: int, loop: asyncio.AbstractEventLoop, lines: SimpleQueue[bytes], ended: asyncio.Event) -> None:
-    """Write lines until an empty line. Errors are ignored, because the agent may be gone."""
+    """Write lines until there is an empty line. Errors are ignored, because the agent may have ended."""
     with suppress(OSError):
         while line := lines.get():
             while line:

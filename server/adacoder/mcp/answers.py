@@ -1,6 +1,6 @@
 """Create the results that agents read.
 
-They are short, start with the verdict, and quote repository text only in certain fields.
+A result is short and starts with the verdict. Text from the repository appears only in certain fields.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from adacoder.source.changes import Altered, ChangeResult
 from adacoder.visible import visible
 
 MOST = 6000
-"""Maximum length of a result as JSON. Some clients cut longer results."""
+"""Maximum length of a result, written as JSON. Some clients cut longer results."""
 _MOST_LISTED = 10
-"""Maximum number of functions or differences in a result."""
+"""Maximum number of functions or differences that a result lists."""
 _LONGEST = 400
 _SHORT = 200
 _MOST_LINES = 8
 _HIDING = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Letters and marks that are invisible. An attacker could hide text with them."""
+"""Invisible letters and marks. An attacker could hide text with them."""
 _READ = 20_000
-"""Maximum length of the part of a text that is searched for secrets. The rest is cut off."""
+"""Maximum number of characters that are searched for secrets. The rest of a text is cut off."""
 _LONGEST_CODE = 3500
 _WORST_FIRST = ("failed", "not_run", "unverified", "verified")
 _VERDICTS = {
@@ -59,7 +59,7 @@ Result = dict[str, JSON]
 
 
 class Refusal(Exception):
-    """An error that the agent can avoid with a different call."""
+    """An error that the agent can avoid by calling a tool differently."""
 
     def __init__(self, code: str, message: str, then: str, nearby: Sequence[str] = ()) -> None:
         """Describe the error for the agent.
@@ -77,7 +77,7 @@ class Refusal(Exception):
 
 
 def shown(text: str, longest: int = _LONGEST, lines: int = _MOST_LINES) -> str:
-    """Prepare foreign text for agents: mask secrets, escape invisible characters, and cut it if it is long."""
+    """Prepare text from a repository for agents: mask secrets, escape invisible characters, and shorten a long text."""
     text = text.rstrip("\n")
     whole = _HIDING.sub(
         lambda match: match[0].encode("unicode_escape").decode(), visible(without_secrets(text[:_READ]))
@@ -102,9 +102,9 @@ def judged(
         outcomes: the outcomes, one for each function.
         root: the folder to which paths in the result are relative.
         python: the interpreter that ran the examples.
-        then: the next step for each verdict.
+        then: the advice for the agent, by verdict.
         is_named: True to list verified functions too.
-        counts: further numbers to include.
+        counts: further numbers for the result.
     """
     functions = [_function(each, root) for each in outcomes]
     result = _of_all(functions, outcomes, python, then, is_named=is_named, counts=counts)
@@ -114,19 +114,19 @@ def judged(
 
 @dataclass(slots=True)
 class ChangedSince:
-    """The outcomes for everything that changed since a commit."""
+    """The outcomes of checking everything that changed since a commit."""
 
     checked: list[tuple[Outcome, ChangeResult]] = field(default_factory=list)
     others: list[Result] = field(default_factory=list)
-    """Entries about files as a whole, such as a file that does not parse."""
+    """Entries about whole files, such as a file that does not parse."""
     without_examples: int = 0
     """Number of changed functions without examples."""
     folders_left_out: int = 0
-    """Number of folders in which some files were not read."""
+    """Number of folders that were not read completely."""
 
 
 def since(found: ChangedSince, root: Path, python: Choice | None) -> Result:
-    """Return the result for everything that changed since a commit."""
+    """Return the result of checking everything that changed since a commit."""
     functions = [*(_changed(outcome, change, root) for outcome, change in found.checked), *found.others]
     outcomes = [outcome for outcome, _ in found.checked]
     counts = {"without_examples": found.without_examples, "folders_left_out": found.folders_left_out}
@@ -161,14 +161,14 @@ def _of_all(
 
 
 def of_file(file: Result, then: Mapping[str, str]) -> Result:
-    """Return the result for a file in which no example could run. `file` is the entry from `of_path`."""
+    """Return the result for a file in which no example could run. `file` is an entry from `of_path`."""
     return {"verdict": file["verdict"], "next": then[str(file["verdict"])], "functions": [file]}
 
 
 def of_path(path: Path, root: Path, kind: str, why: str) -> Result:
-    """Return the entry for a file as a whole.
+    """Return the entry for a whole file.
 
-    Its verdict is `failed`, except for the `kind` `not_run`, which is a verdict itself.
+    The verdict is `not_run` if `kind` is `not_run`, else `failed`.
     """
     verdict = kind if kind == "not_run" else "failed"
     failure: Result = {"kind": kind, "error": shown(why)}
@@ -191,7 +191,7 @@ def different(found: BehaviourDiff, python: Choice, then: Mapping[str, str]) -> 
 
 
 def _fitted(result: Result, items: list[JSON], counts: dict[str, JSON]) -> Result:
-    """Remove entries from the end of `items` until the result is short enough. Count the removed entries."""
+    """Remove entries from the end of `items` until `result` is short enough. Count the removed entries in `counts`."""
     listed, omitted = len(items), int(str(counts["omitted"]))
     while len(items) > 1 and len(compact(result)) > MOST:
         items.pop()
@@ -204,7 +204,7 @@ def _python(python: Choice) -> Result:
 
 
 def with_altered(result: Result, altered: Altered) -> Result:
-    """Add a note to the result for one function if HEAD has other examples."""
+    """If HEAD has other examples of the function, add a note to the result."""
     match result:
         case {"functions": [dict() as told]} if altered:
             then = f"{result['next']} {EXAMPLES_DIFFER}"
@@ -213,21 +213,21 @@ def with_altered(result: Result, altered: Altered) -> Result:
 
 
 def with_brief(result: Result, brief: dict[str, str]) -> Result:
-    """Add everything that an agent needs to write the function itself. A long context is cut."""
+    """Add `brief`, which contains all that an agent needs to write the function. A long context is cut."""
     while brief["context"] and len(compact({**result, "brief": brief})) > MOST:
         brief["context"] = brief["context"][: len(brief["context"]) // 2]
     return {**result, "brief": {**brief}}
 
 
 def with_code(result: Result, code: str) -> Result:
-    """Add the code of a candidate, but only if the whole code fits."""
+    """Add the code of a candidate to the result. Code that is too long is left out."""
     added: Result = {**result, "code": shown(code, _LONGEST_CODE, _LONGEST_CODE)}
     is_whole = len(code) <= _LONGEST_CODE and len(compact(added)) <= MOST
     return added if is_whole else result
 
 
 def with_question(result: Result, call: str, choices: Sequence[str], answer: str | None) -> Result:
-    """Ask the agent which output of a call is right, or add the user's answer.
+    """Add a question about a call: which output is right? If the user has answered, add the answer.
 
     The first choice is the output of the candidate.
     """
@@ -251,7 +251,7 @@ def _has_broken_example(outcome: Outcome) -> bool:
 
 
 def _changed(outcome: Outcome, change: ChangeResult, root: Path) -> Result:
-    """Return the entry for a function that changed. A failure that existed before the change counts as `unverified`."""
+    """Return the entry for a changed function. A failure that the change did not cause counts as `unverified`."""
     told = _function(outcome, root)
     if change.fails and verdict_of(outcome) != "failed":
         lost = change.lost[0]

@@ -1,7 +1,9 @@
 """Speak the Model Context Protocol: JSON-RPC with one message on each line.
 
 Clients of the revisions in `HANDSHAKE` begin with `initialize`. Clients of the later revision `STATELESS` name the
-revision in each request. This module imports little, because agents do not wait long for the list of tools.
+revision in each request.
+
+This module imports little, because agents do not wait long for the list of tools.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/server
 
 _MOST_IN_BATCH = 50
 _ANSWER_SECONDS = 45.0
-"""Seconds to wait for the user's answer to a question. Agents give up on a call after a minute or two."""
+"""Seconds to wait for the user's answer to a question. Agents stop waiting for a call after one or two minutes."""
 
 _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = -32700, -32600, -32601, -32602, -32603, -32022
-"""Error codes of JSON-RPC and of the protocol."""
+"""Error codes of JSON-RPC and the Model Context Protocol."""
 
 Id: TypeAlias = "str | int"
 Object: TypeAlias = dict[str, Any]
@@ -50,23 +52,23 @@ class Caller(Protocol):
         """Report progress, if the client has asked for it."""
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """Ask the user to choose one of `choices`. Return None if there is no answer.
+        """Ask the user to choose one of `choices`. Return None if the user does not answer.
 
-        In the revision `STATELESS`, the client must repeat its request with the answer. If it does not, the call is
-        cancelled.
+        In the revision `STATELESS`, the client repeats its request with the user's answer. If no repeated request
+        comes, the call is cancelled.
         """
 
 
 Call: TypeAlias = Callable[[str, Object, Caller], Awaitable[tuple[Object, bool]]]
-"""Calls a tool. Returns the result, and True if the result is an error."""
+"""Function that calls a tool. It returns the result, and True if the result is an error."""
 
 
 Offer: TypeAlias = Callable[[Object], list[Object]]
-"""Returns the definitions of the tools. The argument is the client's settings."""
+"""Function that returns the definitions of the tools. It receives the client's settings."""
 
 
 class InvalidRequest(Exception):
-    """A request that is answered with a JSON-RPC error."""
+    """An invalid request. The answer is an error of JSON-RPC."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -74,7 +76,7 @@ class InvalidRequest(Exception):
 
 
 class ToolCall:
-    """A call of a tool that is running."""
+    """A running call of a tool."""
 
     task: asyncio.Task[None]
 
@@ -86,23 +88,24 @@ class ToolCall:
         Args:
             exchange: sends messages to the client.
             number: the id of the client's request.
-            params: the params of the request.
+            params: the parameters of the request.
             is_stateless: True if the request has the revision `STATELESS`.
             can_ask: True if the client can ask the user.
         """
         self._exchange, self._params, self.can_ask = exchange, params, can_ask
         self.number: Id | None = number
-        """Id of the request to answer. None while the client has yet to repeat its request with the user's answer."""
+        """Id of the request to answer. None while the call waits for the client to repeat the request."""
         self.is_stateless = is_stateless
 
     def report(self, progress: int, total: int, message: str) -> None:
-        """Report progress, as `Caller` specifies."""
+        """Report progress. See `Caller`."""
         self._exchange.report(self._params, progress, total, message)
 
     async def ask(self, message: str, choices: Sequence[str]) -> str | None:
-        """Ask the user, as `Caller` specifies. An answer counts only if the user has accepted the form.
+        """Ask the user. See `Caller`.
 
-        If a client repeats its request after the timeout, the answer in this request is used.
+        The answer counts only if the user has accepted the form. If the client repeats its request too late, a new call
+        begins. This call uses the answer in the request.
         """
         if not self.can_ask:
             return None
@@ -116,19 +119,19 @@ class ToolCall:
         return _chosen(await self._exchange.ask(self, {"method": "elicitation/create", "params": params}), choices)
 
     def repeats(self, params: Object) -> bool:
-        """Return whether a request with these `params` repeats this call."""
+        """Return whether a request with the parameters `params` repeats this call."""
         return all(self._params.get(name) == params.get(name) for name in ("name", "arguments"))
 
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question to the client that is not answered yet."""
+    """A question to the client without an answer so far."""
 
     call: ToolCall
     answer: asyncio.Future[Any]
 
     def take(self, result: Any) -> None:
-        """Store the answer. A second answer is ignored."""
+        """Store the answer, unless there is an answer already."""
         if not self.answer.done():
             self.answer.set_result(result)
 
@@ -149,14 +152,14 @@ class AgentExchange:
         self._capabilities: Any = None
         """The client's capabilities, from `initialize`."""
         self._running: dict[Id | None, ToolCall] = {}
-        """Calls that the client waits for, by the id of their request."""
+        """Calls for which the client waits, by the id of the request."""
         self._tasks: set[asyncio.Task[None]] = set()
-        """Tasks of all calls, including calls that wait for the user's answer."""
+        """Tasks of all calls. This includes calls that wait for the user's answer."""
         self._asked: dict[str, OpenQuestion] = {}
         self._numbers = count(1)
 
     def receive(self, line: bytes) -> None:
-        """Handle one line. Each call of a tool runs in a task, and all other requests are answered at once."""
+        """Handle one line from the client. Calls of tools run as tasks. Other requests are answered at once."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -170,7 +173,7 @@ class AgentExchange:
             self._handle(each)
 
     def too_long(self) -> None:
-        """Answer a line that was too long to read with an error."""
+        """Send an error, because a line was too long to read."""
         self._refuse(None, InvalidRequest(_REQUEST, "The message is too long."))
 
     async def close(self) -> None:
@@ -181,10 +184,10 @@ class AgentExchange:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def ask(self, call: ToolCall, request: Object) -> Any:
-        """Send a question to the client. Return the answer, or None.
+        """Send a question to the client. Return the client's answer, or None.
 
-        In the revision `STATELESS`, the question is sent as the answer to the client's request. The client then repeats
-        the request with the user's answer.
+        In the revision `STATELESS`, the question is sent as a result of the request. The client then repeats the
+        request with the user's answer.
         """
         key = f"question-{next(self._numbers)}"
         answer = asyncio.get_running_loop().create_future()
@@ -212,9 +215,9 @@ class AgentExchange:
         self._write({"id": number, "result": {**_COMPLETE, **asked}})
 
     def _resume(self, number: Id, params: Object) -> bool:
-        """Continue a call that the client repeats with the user's answer.
+        """Continue the call for which a client has repeated its request with the user's answer.
 
-        Return False if no call waits for an answer.
+        Return False if there is no such call.
         """
         key, answers = params.get("requestState"), params.get("inputResponses")
         question = self._asked.get(key) if isinstance(key, str) else None
@@ -228,7 +231,7 @@ class AgentExchange:
     def _take(self, key: str, result: Any) -> None:
         """Store the answer to a question.
 
-        Ignore a late answer, and an answer from a client that must repeat its request instead.
+        Ignore a late answer. In the revision `STATELESS`, the answer must be in a request, so ignore any other answer.
         """
         question = self._asked.get(key)
         if question is not None and not question.call.is_stateless:
@@ -251,7 +254,7 @@ class AgentExchange:
             case {"id": str() as key, "error": _}:
                 self._take(key, None)
             case {"result": _} | {"error": _}:
-                pass  # an answer, but not to an open question
+                pass  # an answer to no open question
             case _:
                 known = message.get("id") if isinstance(message, dict) else None
                 is_id = isinstance(known, str | int) and not isinstance(known, bool)
@@ -284,10 +287,10 @@ class AgentExchange:
         self._write({"id": number, "result": {**result, **(_COMPLETE if is_stateless else {})}})
 
     def _begin(self, number: Id, params: Object, *, is_stateless: bool) -> None:
-        """Start a call of a tool in a task.
+        """Start a task that calls a tool.
 
         Raises:
-            InvalidRequest: the tool is unknown.
+            InvalidRequest: the tool is unknown, or the id of the request is in use.
         """
         if number in self._running:
             raise InvalidRequest(_REQUEST, "A request with this id is still running.")
@@ -296,7 +299,7 @@ class AgentExchange:
             raise InvalidRequest(_PARAMS, "This tool is unknown.")
         try:
             arguments = _fitting(params.get("arguments"), tool["inputSchema"])
-        except ValueError as error:  # no JSON-RPC error, because models would not see it
+        except ValueError as error:  # models do not see errors of JSON-RPC
             refusal = {"error": "invalid_arguments", "message": str(error), "next": CORRECT_ARGUMENTS}
             self._write({"id": number, "result": _result(refusal, is_error=True, is_stateless=is_stateless)})
             return
@@ -321,11 +324,11 @@ class AgentExchange:
             told: Object = {"error": {"code": _INTERNAL, "message": "AdaCoder failed. Its log has the reason."}}
         else:
             told = {"result": _result(found, is_error=is_error, is_stateless=call.is_stateless)}
-        if call.number is not None:  # otherwise the client never repeated its request with an answer
+        if call.number is not None:  # else the client never repeated its request
             self._write({"id": call.number, **told})
 
     def report(self, params: Object, progress: int, total: int, message: str) -> None:
-        """Send a progress notification if the `params` of the request ask for it."""
+        """Send a progress notification, if the parameters `params` of the request ask for progress."""
         match params:
             case {"_meta": {"progressToken": str() | int() as token}}:
                 told = {"progressToken": token, "progress": progress, "total": total, "message": message}
@@ -340,7 +343,7 @@ class AgentExchange:
 
 
 def compact(value: object) -> str:
-    """Return a value as JSON without white space."""
+    """Convert a value to JSON without white space."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -358,7 +361,7 @@ def _chosen(answer: Any, choices: Sequence[str]) -> str | None:
 
 
 def _can_ask(capabilities: Any) -> bool:
-    """Return whether a client with these capabilities can show the user a form."""
+    """Return whether a client with these capabilities can ask the user with a form."""
     match capabilities:
         case {"elicitation": dict() as kinds}:
             return "form" in kinds or not kinds
@@ -370,7 +373,7 @@ def _by_name(tools: list[Object]) -> dict[str, Object]:
 
 
 def _declared(capabilities: Any) -> Object:
-    """Return the settings that a client sends in `initialize`."""
+    """Return the settings in the capabilities that a client sends with `initialize`."""
     match capabilities:
         case {"experimental": {"adacoder": {"settings": settings}}}:
             if isinstance(settings, dict):
@@ -380,10 +383,10 @@ def _declared(capabilities: Any) -> Object:
 
 
 def _is_stateless(params: Object) -> bool:
-    """Return whether a request has the revision `STATELESS`.
+    """Return whether a request names the revision `STATELESS`.
 
     Raises:
-        InvalidRequest: the request has another revision.
+        InvalidRequest: the request names a revision that is not supported.
     """
     meta = params.get("_meta")
     wanted = meta.get(_VERSION) if isinstance(meta, dict) else None
@@ -394,12 +397,12 @@ def _is_stateless(params: Object) -> bool:
 
 
 def _fitting(arguments: object, schema: Object) -> Object:
-    """Check and return the arguments of a call, which are all strings.
+    """Check the arguments of a call, which must be strings. Return the arguments that are not empty.
 
     Null and empty arguments count as missing, because some models fill in every argument.
 
     Raises:
-        ValueError: the arguments do not fit the schema.
+        ValueError: the arguments do not match the schema.
     """
     given = {} if arguments is None else arguments
     if isinstance(given, dict):

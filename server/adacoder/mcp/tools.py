@@ -52,18 +52,18 @@ _MOST_CALLS = 16
 _FEW = 8
 """Up to this number of docstrings, each check imports the module again.
 
-For more, processes that share one import are faster.
+For more docstrings, processes that share one import are faster.
 """
 _MOST_JOBS = 4
 _MOST_CANDIDATES = 50
-"""Maximum number of candidates that `insert_verified` can refer to."""
+"""Maximum number of stored candidates. The tool `insert_verified` can only insert stored candidates."""
 _BEAT_SECONDS = 5.0
 _BEATS = 9
-"""Number of waits after which `generate` answers that its job is still running."""
+"""Number of times that `generate` waits for a job before it answers that the job is still running."""
 _BEATS_BEFORE_QUESTION = 2
-"""Maximum number of waits before a question to the user.
+"""Maximum number of waits after which `generate` still asks the user a question.
 
-After more waits, the question is left to the next call, because agents limit the duration of a call.
+After more waits, the next call asks the question, because agents limit the duration of a call.
 """
 _LONGEST_CONTEXT = 2000
 _LONGEST_DOCSTRING = 1500
@@ -71,10 +71,10 @@ _LONGEST_DOCSTRING = 1500
 
 @dataclass(frozen=True, slots=True)
 class GenerateJob:
-    """A running or finished request to a model."""
+    """A running or finished request for a function."""
 
     place: tuple[str, str]
-    """The path and the name of the function, as the agent wrote them."""
+    """Path and name of the function, as the agent wrote them."""
     opened: OpenFile
     target: Target
     task: asyncio.Task[Outcome]
@@ -82,7 +82,7 @@ class GenerateJob:
 
 @dataclass(frozen=True, slots=True)
 class InPlace:
-    """A candidate, and the outcome of its evaluation in a file."""
+    """A candidate that was evaluated in a file, with the Outcome."""
 
     opened: OpenFile
     candidate: Candidate
@@ -92,13 +92,13 @@ class InPlace:
 
 
 class Tools:
-    """The tools of one agent.
+    """The tools that one agent can call.
 
     Processes, candidates and jobs are kept for later calls.
     """
 
     def __init__(self, root: Path, *values: Mapping[str, object]) -> None:
-        """Create the tools. See `Workplace` for the arguments."""
+        """Create the tools. The arguments are passed to `Workplace`."""
         self._place = Workplace(root, *values)
         self._service = Service()
         self._candidates: dict[str, Candidate] = {}
@@ -107,7 +107,7 @@ class Tools:
         self._running = 0
 
     async def call(self, name: str, arguments: dict[str, str], caller: Caller) -> tuple[Result, bool]:
-        """Call a tool. Return the result, and True if the result is an error."""
+        """Call a tool. Return its result, and True if the result is an error."""
         tools: dict[str, Callable[..., Awaitable[Result]]] = {
             "check_examples": self._check,
             "verify_candidate": self._verify,
@@ -150,14 +150,14 @@ class Tools:
             raise
         found, others = (named, 0) if named else await aside(_with_examples, opened)
         outcomes = await self._checked(opened, found)
-        has_run = any(each.verdict for each in outcomes)  # an example ran, so the file parses
+        has_run = any(each.verdict for each in outcomes)  # if an example ran, the file parses
         if not has_run and (broken := await self._unparsed(opened)):
             return broken
         counts = {} if name else {"without_examples": others}
         return await self._told(opened, outcomes, words.NEXT, is_named=name is not None, counts=counts)
 
     async def _unparsed(self, opened: OpenFile) -> Result | None:
-        """Return the result for a file that does not parse, or None if it parses."""
+        """If a file does not parse, return a result that says so. Otherwise return None."""
         texts = {opened.file.path: opened.file.text}
         broken = await self._service.unparsed(texts, opened.settings, opened.project)
         why = broken.get(opened.file.path)
@@ -166,14 +166,14 @@ class Tools:
         )
 
     async def _since(self, base: str, path: str, name: str | None) -> Result:
-        """Check everything that changed since a commit, with the commit's examples as well."""
+        """Check everything that changed since a commit. Also run the commit's examples on the new code."""
         top = await asyncio.to_thread(self._place.inside, path)
         if not await asyncio.to_thread(os.path.exists, top):
             raise Refusal(
                 "not_python", f"There is no file '{path}'.", "Call again with the path of a file or a folder."
             )
         if name is not None:
-            await aside(OpenFile.find, await self._opened(path), name)  # raises Refusal for a wrong name
+            await aside(OpenFile.find, await self._opened(path), name)  # raises Refusal if there is no such name
         files = await asyncio.to_thread(lambda: list(python_files(top)) if top.is_dir() else [top])
         changed, checks = Changed(base, keeps=True), Checks()
         found, python = ChangedSince(), None
@@ -198,20 +198,20 @@ class Tools:
     async def _check_changes(
         self, found: ChangedSince, changed: Changed, checks: Checks, opened: OpenFile, name: str | None
     ) -> None:
-        """Check the changed functions of a file, or only the function `name`. Add the outcomes to `found`."""
+        """Check the changed functions of a file. With `name`, check only this function. Add the outcomes to `found`."""
         changes = await changed.compare(opened.file, opened.folder, every_function=False)
         wanted = [each for each in changes.changes if name in (None, each.now.target.qualname)]
         tasks = (changed.check(checks, _task(opened, each.now.target), each) for each in wanted)
         checked = await asyncio.gather(*tasks)
         found.checked += checked
         found.without_examples += len(changes.bare) if name is None else 0
-        if not any(outcome.verdict for outcome, _ in checked):  # perhaps the file does not parse
+        if not any(outcome.verdict for outcome, _ in checked):  # the file may not parse
             texts = {opened.file.path: opened.file.text}
             broken = await checks.unparsed(texts, opened.settings, opened.project)
             found.others += [of_path(path, self._place.root, "unparsed", why) for path, why in broken.items()]
 
     async def _checked(self, opened: OpenFile, found: list[Documented]) -> list[Outcome]:
-        """Check docstrings. For many docstrings, use separate processes that import the module only once."""
+        """Check docstrings. If there are many, use separate processes that import the module only once."""
         checks, once = (self._service, False) if len(found) <= _FEW else (Checks(), True)
         try:
             tasks = (checks.check(_task(opened, each.target), each.unreadable, once=once) for each in found)
@@ -234,7 +234,7 @@ class Tools:
         result = await self._told(opened, [outcome], words.NEXT_AFTER_INSERT)
         if outcome.status is not Status.VERIFIED or not outcome.edits:
             return {**result, "written": False}
-        try:  # no `await` from here to the result, so a cancellation cannot hide that the file was written
+        try:  # without `await` up to the result, so that a cancellation cannot hide that the file was written
             write(opened.file, apply_edits(opened.file.text, outcome.edits), self._place.root)
         except AdaCoderError as error:
             told = await self._told(opened, [_not_run(outcome.target, error)], words.NEXT_AFTER_INSERT)
@@ -253,7 +253,7 @@ class Tools:
             if code:
                 outcome = await self._evaluated(opened, target, await aside(from_reply, code, target))
                 if outcome.verdict is None or not (outcome.verdict.edits or outcome.stands):
-                    outcome = replace(outcome, status=Status.ERROR)  # the outcome has no result to compare
+                    outcome = replace(outcome, status=Status.ERROR)  # without a result, nothing can be compared
                     return await self._told(opened, [outcome], words.NEXT_OF_DIFFERENCES)
                 now = await aside(_placed, target, outcome, opened.folder)
             found = await self._service.compare(_task(opened, now), then)
@@ -282,7 +282,7 @@ class Tools:
         running: Result = {"verdict": "running", "next": words.NEXT_FOR_GENERATED["running"], "job": number}
         if not begun.task.done():
             return running
-        if begun.task.cancelled():  # another call for the same job has cancelled it
+        if begun.task.cancelled():  # another call has cancelled this job
             self._jobs.pop(number, None)
             return {"verdict": "not_run", "next": words.UNKNOWN_JOB}
         if beat > _BEATS_BEFORE_QUESTION and caller.can_ask and _has_question(begun.task):
@@ -290,19 +290,19 @@ class Tools:
         self._jobs.pop(number, None)
         try:
             return await self._generated(begun, caller)
-        except asyncio.CancelledError:  # the call was cancelled while it waited for the user
+        except asyncio.CancelledError:  # the call was cancelled before the user answered
             self._jobs[number] = begun
             raise
 
     async def _begun(self, path: str, name: str) -> str:
-        """Start a job, or find a finished job for the same function and file. Return the job's number."""
+        """Start a job, or find a finished job for the same function and text. Return the job's number."""
         opened = await self._opened(path)
         for number, begun in self._jobs.items():
             is_same = begun.place == (path, name) and begun.opened.file.data == opened.file.data
             if is_same and begun.task.done() and not begun.task.cancelled():
                 return number
         target = await self._function(opened, name)
-        done = [each for each, begun in self._jobs.items() if begun.task.done()]  # their results were not fetched
+        done = [each for each, begun in self._jobs.items() if begun.task.done()]  # no call has fetched their results
         while done and len(self._jobs) >= _MOST_JOBS:
             del self._jobs[done.pop(0)]
         if len(self._jobs) >= _MOST_JOBS:
@@ -333,10 +333,10 @@ class Tools:
         return with_code(result, outcome.candidate.text)
 
     async def _judged(self, path: str, name: str, start: Candidate | str) -> InPlace:
-        """Evaluate a candidate, or code for one, in the current text of the file."""
+        """Evaluate a candidate in the current text of the file. `start` is a Candidate or code."""
         opened = await self._opened(path)
         target = await self._function(opened, name)
-        if isinstance(start, Candidate):  # the docstring of a stored candidate may be out of date, and is not used
+        if isinstance(start, Candidate):  # the docstring of a stored candidate may be old, so it is ignored
             candidate, outcome = start, await self._service.recheck(replace(_task(opened, target), start=start))
         else:
             candidate = await aside(from_reply, start, target)
@@ -349,13 +349,13 @@ class Tools:
     async def _with_earlier_examples(
         self, opened: OpenFile, outcome: Outcome, candidate: Candidate
     ) -> tuple[Outcome, Altered]:
-        """If HEAD has other examples of the function, run these as well. Add notes to the outcome.
+        """If HEAD has other examples of the function, also run these. Add notes about failures to the outcome.
 
         Failures do not change the status, because the user may have changed the examples on purpose.
         """
         target = outcome.target
         then = None
-        with suppress(AdaCoderError):  # HEAD does not have the file
+        with suppress(AdaCoderError):  # the file may be missing in HEAD
             then = await aside(counterpart, target, (await read_at("HEAD", opened.file.path)).text, opened.folder)
         altered = Altered() if then is None else await aside(alterations, then.examples, target.examples)
         if then is None or not altered:
@@ -377,7 +377,7 @@ class Tools:
         """Return the function `name`.
 
         Raises:
-            Refusal: the function does not exist, or its examples are unreadable.
+            Refusal: the function does not exist, or doctest cannot read its examples.
         """
         found = await aside(OpenFile.find, opened, name)
         if found.unreadable is not None or not found.target.is_function:
@@ -386,20 +386,20 @@ class Tools:
         return found.target
 
     async def _told(self, opened: OpenFile, outcomes: list[Outcome], then: Mapping[str, str], **more: Any) -> Result:
-        """Return the result for the outcomes of checks.
+        """Return the result for these outcomes.
 
         Raises:
-            Refusal: the examples could not run, because this machine cannot isolate them.
+            Refusal: the examples did not run, because this machine cannot isolate them.
         """
         if any(isinstance(each.trouble, IsolationRefused) for each in outcomes):
             raise _no_isolation()
         python = None
-        with suppress(AdaCoderError):  # if none is found, the outcomes say why
+        with suppress(AdaCoderError):  # without an interpreter, the outcomes contain the reason
             python = await _python(opened)
         return await asyncio.to_thread(judged, outcomes, self._place.root, python, then, **more)
 
     def _kept(self, candidate: Candidate, path: str, name: str) -> str:
-        """Store a candidate for `insert_verified`. Return an id for the agent."""
+        """Store a candidate for `insert_verified`. Return the candidate's id."""
         known = sha256(f"{path}\0{name}\0{candidate!r}".encode(errors="backslashreplace")).hexdigest()[:12]
         self._candidates.pop(known, None)
         self._candidates[known] = candidate
@@ -413,15 +413,18 @@ def _has_question(task: asyncio.Task[Outcome]) -> bool:
 
 
 def _difference(outcome: Outcome) -> Difference | None:
-    """Return the difference to ask the user about, or None."""
+    """Return a difference about which to ask the user, or None."""
     found = None if outcome.cross_check is None else outcome.cross_check.found
     return None if found is None else question(found.differs)
 
 
 async def _asked(result: Result, difference: Difference, caller: Caller) -> Result:
-    """Ask the user which of two outputs is right. If the client cannot ask, the result tells the agent to ask."""
+    """Ask the user which of two outputs is right.
+
+    If the client cannot ask the user, the result asks the agent to do so.
+    """
     call, here, there = (shown(each) for each in (difference.call, difference.here, difference.there))
-    if here == there:  # the difference is in a secret, and both are masked
+    if here == there:  # both outputs are masked as secrets
         return result
     message = f"Two programs pass the examples, but differ for {call}. Which output is right?"
     answer = await caller.ask(message, (here, there, words.RAISES))
@@ -449,7 +452,7 @@ async def _python(opened: OpenFile) -> Choice:
 
 
 def _with_examples(opened: OpenFile) -> tuple[list[Documented], int]:
-    """Return the docstrings with examples, and the number of docstrings without examples."""
+    """Return the docstrings with examples. Also count the functions without examples."""
     text, path = opened.file.text, opened.file.path
     found = [each for each in documented(text, path, opened.folder) if each.target.examples or each.unreadable]
     starts = {each.target.docstring_span.start for each in found}
@@ -463,13 +466,13 @@ def _has_other_docstring(candidate: Candidate, target: Target) -> bool:
 
 
 def _placed(target: Target, outcome: Outcome, folder: Path) -> Target:
-    """Return `target` in the text that contains the candidate of `outcome`."""
+    """Return the function `target` as it is after the candidate was inserted."""
     edits = outcome.verdict.edits if outcome.verdict else ()
     return locate(apply_edits(target.text, edits), target.module.path, folder, qualname=target.qualname)
 
 
 def _brief(opened: OpenFile, target: Target) -> dict[str, str]:
-    """Collect everything that an agent needs to write the function itself."""
+    """Return all that an agent needs to write the function."""
     access = _task(opened, target).access()
     around = sorted(pieces(target, None, access)[:20], key=lambda piece: piece.position)
     return {

@@ -1,4 +1,4 @@
-"""Open the files that an agent names, but only files below one folder."""
+"""Open the files that an agent names. The files must be below one folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = getLogger(__name__)
 
 _PYTHON = frozenset({"", ".py", ".pyw"})
 _MOST_NOTICES = 100
-"""Maximum number of warnings that are remembered, so that each is logged only once."""
+"""Maximum number of warnings that are remembered, so as not to log them twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Workplace:
     def __init__(self, root: Path, *values: Mapping[str, object]) -> None:
         """Set the folder to `root`, which must be a real path.
 
-        `values` are settings that override the project's settings. Later values override earlier values.
+        `values` are settings that override the project's settings. If there are several, the last has priority.
         """
         self.root = root
         self._values = values
@@ -78,7 +78,7 @@ class Workplace:
         if real.suffix not in _PYTHON:
             raise Refusal("not_python", f"'{path}' is not a .py file.", "Call again with the path of a .py file.")
         try:
-            # No link is followed here, so a file cannot be replaced by a link to the outside.
+            # This follows no links, so a link to the outside cannot replace the file.
             file = decoded(real, self._access().read(real, most=LONGEST))
         except (AccessDenied, TargetError, OSError):
             message = f"'{path}' is not a readable file with Python text."
@@ -90,7 +90,7 @@ class Workplace:
         """Return the real path of a file or folder that may be read.
 
         Raises:
-            Refusal: the agent may not read it.
+            Refusal: the agent may not read the file or folder.
         """
         try:
             real = Path(os.path.realpath(self.root / path))

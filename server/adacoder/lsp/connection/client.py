@@ -1,4 +1,4 @@
-"""Represent the connected editor: its capabilities, its settings, and ways to show something to the user."""
+"""Represent the connected editor: its capabilities, its settings, and its ways to show messages to the user."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MOST_NOTICES = 50
-"""Maximum number of warnings about settings that are ignored."""
+"""Maximum number of different warnings that are shown about settings."""
 _SHOWING = 10.0
 """Seconds to wait until an editor has opened a document."""
 _PATIENCE = 5.0
-"""Seconds to wait until an editor sends its settings, or accepts a token for progress."""
+"""Seconds to wait until an editor sends its settings or accepts a progress token."""
 _PAUSE = 0.1
-"""Minimum seconds between two progress messages. A model writes faster than a person reads."""
+"""Minimum number of seconds between two progress messages. A model writes faster than a person reads."""
 _LONG = 10.0
-"""Seconds after which a single message reports a long job, in clients without a progress display."""
+"""Seconds after which a message reports running work, in clients without a progress display."""
 _SECTION = "adacoder"
 _TITLES = {
     "fix": "Fix",
@@ -48,51 +48,43 @@ _TITLES = {
     "suggestExamples": "Suggest Examples",
     "writeDocstring": "Write Skeleton",
 }
-"""Titles of the commands that a message can offer for a function."""
+"""Titles of the commands that can be offered with a message about a function."""
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])], save=True
 )
-"""Synchronise the Python cells of all kinds of notebooks."""
+"""Ask the client to send the Python cells of every kind of notebook."""
 _WATCH = "adacoder.settings"
 _numbers = itertools.count(1)
 _BESIDE_THE_TEXT = ("visual studio code", "code - oss", "vscodium", "code-server", "cursor", "windsurf", "positron")
-"""Names of VS Code and of editors based on it.
+"""Names of VS Code and of editors based on VS Code.
 
-They show a question in a corner of the window, so typing never answers it. In other editors, the next key can be taken
-as the answer: Neovim and Vim ask in the command line, eglot and lsp-mode in the minibuffer, Helix and Sublime in a list
-with the focus. Clients not listed here are never asked.
+These editors show a question in a corner of the window. In other editors, the next key that the user types may answer
+the question, so AdaCoder asks no questions there.
 """
 _READS_LATE = ("eglot", "emacs", "")
-"""Names of eglot and lsp-mode.
+"""Names of eglot and lsp-mode. If a request arrives right after an answer, these clients read the request late.
 
-If a request arrives together with an answer, they do not read the request until more input arrives. Old versions of
-eglot send no name, so a client without a name is treated like eglot.
+Old versions of eglot send no name, so a client without a name is treated like eglot.
 """
 _AFTER_ANSWER = 0.15
 """Seconds between an answer and the next request, for clients in `_READS_LATE`.
 
-In a test, 3 of 10 requests were left unread without this pause, and none with it.
+In a test without this pause, the client left 3 of 10 requests unread. With the pause, it read all of them.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """Behaviour of a client that its capabilities do not show.
-
-    Only this class reads the names of clients.
-    """
+    """Behaviour of a client that its capabilities do not reveal. Only this class reads the names of clients."""
 
     asks_beside_text: bool = False
-    """True if the client shows questions where typing cannot answer them by accident."""
+    """True if the client shows questions in a place where typing does not answer them."""
     shows_endings: bool = False
-    """True if the client shows ended jobs and kept results itself.
-
-    The server then sends it data instead of messages.
-    """
+    """True if the client itself shows ended jobs and kept results. The server then sends data instead of messages."""
     shows_writing: bool = False
     """True if the client can show a model's reply while it is written."""
     follows_evidence: bool = False
-    """True if the client shows evidence itself, for example in a list of tests."""
+    """True if the client itself shows evidence, for example in a list of tests."""
     pause: float = 0.0
     """Seconds to wait between an answer and the next request."""
 
@@ -100,8 +92,7 @@ class Habits:
     def of(cls, params: types.InitializeParams) -> Habits:
         """Derive the habits from the parameters of `initialize`."""
         name = (params.client_info.name if params.client_info else "").casefold()
-        # Strictly, this capability covers only the buttons of a question. But a client without it may not show
-        # questions at all.
+        # A client that does not declare this capability may show no questions at all.
         knows_questions = get_capability(params.capabilities, "window.show_message", None) is not None
         return cls(
             shows_endings=_declares("endings", params.capabilities.experimental),
@@ -120,7 +111,7 @@ def _declares(capability: str, experimental: object) -> bool:
 class Client(LanguageServer):
     """A connected client.
 
-    It is the pygls server object too, because pygls stores the connection and the features there.
+    This is also the pygls server object, because pygls stores the connection and the features there.
     """
 
     protocol: Protocol
@@ -138,7 +129,7 @@ class Client(LanguageServer):
     async def service(self) -> Service:
         """Return the Service, which runs the requests.
 
-        Its import is slow, so a thread imports it on first use and other messages need not wait.
+        The Service is imported on first use. The import is slow and runs in a thread, so other messages need not wait.
         """
         async with self._importing:
             if self._service is None:
@@ -151,7 +142,7 @@ class Client(LanguageServer):
         return await self.service(), settings
 
     def begin(self, work: Coroutine[object, object, None]) -> None:
-        """Run `work` in the background until `cancel_work` is called."""
+        """Start `work` as a background task. `cancel_work` cancels the task."""
         task = asyncio.get_running_loop().create_task(work)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
@@ -183,7 +174,7 @@ class Client(LanguageServer):
     def tell_end(self, message: str, *, warning: bool, about: Mapping[str, JSON], place: JSON = None) -> None:
         """Tell the user that a job has ended. A client that shows ended jobs itself gets data instead of a message.
 
-        `place` identifies the function in the parameters of commands.
+        Commands in the message apply to the function `place`.
         """
         if self.habits.shows_endings:
             from adacoder.report import VERSION
@@ -194,16 +185,16 @@ class Client(LanguageServer):
             self.show(message, warning=warning)
 
     def notice(self, message: str) -> None:
-        """Show a warning once.
+        """Show a warning, unless the same warning was shown before.
 
-        The number of different warnings is limited, because a project's settings could cause many.
+        At most `_MOST_NOTICES` warnings are shown, because a project's settings could cause many warnings.
         """
         if message not in self._noticed and len(self._noticed) < _MOST_NOTICES:
             self._noticed.add(message)
             self.show(message, warning=True)
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log an error. pygls would open a message box for it."""
+        """Log an error. pygls would show the error in a message box."""
         if source is not FeatureRequestError:
             log.error("%s: %r", source.__name__, error)
 
@@ -211,7 +202,7 @@ class Client(LanguageServer):
 def _service() -> type[Service]:
     from adacoder.service import Service
 
-    # Imported modules are never freed. Without this, each garbage collection would scan them and block the server.
+    # Exclude the imported modules from garbage collection, because to scan them would block the server.
     gc.freeze()
     return Service
 
@@ -219,7 +210,7 @@ def _service() -> type[Service]:
 def remedies_json(message: str, place: JSON = None) -> list[JSON]:
     """Return the actions that an editor can offer with a message, such as to open a setting or run a command.
 
-    `place` identifies the function in the parameters of commands. Without `place`, no command is offered.
+    Commands apply to the function `place`. Without `place`, no command is offered.
     """
     found: list[JSON] = []
     for each in remedies(message):
@@ -236,28 +227,28 @@ def remedies_json(message: str, place: JSON = None) -> list[JSON]:
 class Configuration:
     """Read the settings that the editor has for the section `adacoder`.
 
-    An editor that answers `workspace/configuration` is asked before each job, so a job has current settings. The
-    display of evidence is updated only when a change is announced. Some editors announce changes only on request, so
-    AdaCoder requests it.
-
-    An editor that sent its settings by itself also sends each change, so it is not asked before a job.
+    Before each job, the editor is asked with `workspace/configuration`. An editor that sends its settings unasked is
+    not asked, because it also sends each change.
     """
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._initial: Mapping[str, object] = {}
-        """Settings from `initializationOptions`."""
+        """Settings that the editor sent in `initializationOptions`."""
         self._pushed: Mapping[str, object] = {}
-        """Settings from the last `workspace/didChangeConfiguration` that contained any."""
+        """Settings that the editor sent in the last `workspace/didChangeConfiguration`."""
         self.storage: Path | None = None
-        """The client's storage folder for this workspace, if the client names one."""
+        """The client's storage folder for this workspace, or None."""
         self._is_pushed = False
-        """True if the last `workspace/didChangeConfiguration` contained the section `adacoder`."""
+        """True if the last `workspace/didChangeConfiguration` contained the section `adacoder`.
+
+        Then the editor is not asked.
+        """
 
     def begin(self, options: object) -> None:
-        """Read `initializationOptions`: the section `adacoder`, or an object that contains it.
+        """Read `initializationOptions`: the section `adacoder`, or an object that contains this section.
 
-        The member `storage` is no setting. It names a folder for AdaCoder's data about this workspace.
+        The member `storage` is not a setting, but names a folder for AdaCoder's data about this workspace.
         """
         members = dict(_mapping(options))
         storage = members.pop("storage", None)
@@ -266,13 +257,16 @@ class Configuration:
         self._initial = _mapping(members.get(_SECTION, members))
 
     def pushed(self, settings: object) -> None:
-        """Store settings that the editor has sent. If it sent none, they are requested before each job."""
+        """Store the settings in a `workspace/didChangeConfiguration`.
+
+        If it has none, the editor is asked before each job.
+        """
         if isinstance(settings, Mapping):
             self._pushed = _mapping(settings.get(_SECTION))
         self._is_pushed = isinstance(_mapping(settings).get(_SECTION), Mapping)
 
     async def follow(self) -> None:
-        """Ask the client to announce changes of its settings, because some clients announce them only on request.
+        """Ask the client to announce changes of its settings, because some clients do so only on request.
 
         The request names no section, so the notifications contain no values. With a section, VS Code would send values
         without regard to the folder, and jobs would apply them in every folder.
@@ -291,14 +285,14 @@ class Configuration:
         return await self.settings(snapshot.path.parent, snapshot.scope, top=snapshot.folder)
 
     async def settings(self, folder: Path, uri: str | None = None, *, top: Path | None = None) -> Settings:
-        """Return the settings for a file in `folder`. The editor's settings override the project's.
+        """Return the settings for a file in `folder`. The editor's settings override the project's settings.
 
-        Each unusable setting causes a warning. In an untrusted workspace, the settings of the project are not read.
+        An invalid setting is ignored with a warning. In an untrusted workspace, the project's settings are not read.
 
         Args:
             folder: the folder of the file.
-            uri: the document to which the settings apply.
-            top: the topmost folder in which to search for the project.
+            uri: the document for which the editor is asked.
+            top: the topmost folder in which to search for the project's settings.
         """
         from adacoder.settings import Settings, from_project
 
@@ -343,8 +337,8 @@ async def progress(
 ) -> AsyncGenerator[Callable[[str], None]]:
     """Show progress during the `async with` block. Yield a function that shows a message.
 
-    `token` identifies the progress display. It comes from the client or from `new_token`. If it is None, nothing is
-    shown. If the user cancels the progress, `cancel` is called.
+    `token` comes from the client or from `new_token`. Without a token, nothing is shown. `cancel` is called if the user
+    cancels.
     """
     if token is None:
         yield lambda message: None
@@ -363,10 +357,10 @@ async def progress(
 
 @asynccontextmanager
 async def announced(client: Client, title: str, cancel: Callable[[], object]) -> AsyncGenerator[Callable[[str], None]]:
-    """Show progress under a new token during the `async with` block, as `progress` does.
+    """Like `progress`, but create a token.
 
-    The block starts before the client has accepted the token. If the client has no progress display, a single message
-    reports work that takes long.
+    The block does not wait until the client has accepted the token. In a client without a progress display, one message
+    reports that the work takes long.
     """
     latest = ""
     report: Callable[[str], None] | None = None
@@ -400,7 +394,7 @@ async def announced(client: Client, title: str, cancel: Callable[[], object]) ->
 
 
 async def new_token(client: Client) -> types.ProgressToken | None:
-    """Create a token for a progress display. Return None if the client cannot show progress that a server starts."""
+    """Create a token for a progress display. Return None if the client does not support such displays."""
     if not client.has("window.work_done_progress"):
         return None
     token = f"AdaCoder {next(_numbers)}"  # Helix shows the token to the user
@@ -414,9 +408,9 @@ async def new_token(client: Client) -> types.ProgressToken | None:
 
 
 class _Messages:
-    """Limits progress messages to one every `_PAUSE` seconds. The first is sent at once.
+    """Sends at most one progress message every `_PAUSE` seconds.
 
-    Messages in between are dropped, except the latest.
+    If there are more messages, only the latest is sent.
     """
 
     def __init__(self, send: Callable[[str], None]) -> None:
@@ -442,7 +436,7 @@ class _Messages:
 
 
 class Documents:
-    """Shows documents, such as journals, in the editor. They are files in a temporary folder."""
+    """Opens texts, such as journals, in the editor. The texts are files in a temporary folder."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -464,11 +458,10 @@ class Documents:
         self._client.show(f"{what} is in {path}", warning=False)
 
     def close(self) -> None:
-        """Delete the files."""
+        """Delete the files and the temporary folder."""
         self._open.close()
 
     def _place(self) -> Path:
-        """Return a folder that only this user can access, until `close` deletes it."""
         if self._folder is None:
             from adacoder.sandbox.isolation.scratch import scratch
 

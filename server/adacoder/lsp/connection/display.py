@@ -1,6 +1,6 @@
-"""Make texts safe to show in an editor: escape invisible characters, break links, and name settings as the editor does.
+"""Make texts safe to show in an editor: escape invisible characters, and break links.
 
-All messages to an editor pass through here. Values that the client sends back or writes into a file stay unchanged.
+All messages to an editor pass through this module. URIs, code and other values that are not for reading stay unchanged.
 """
 
 from __future__ import annotations
@@ -14,21 +14,27 @@ from adacoder.visible import in_a_message, visible
 T = TypeVar("T")
 
 _EXACT = frozenset({"newText", "insertText", "uri", "scopeUri", "arguments", "id", "token"})
-"""Keys whose values are no texts for users, such as URIs, text for files, and values that the client sends back."""
+"""Keys whose values are not for reading, such as URIs, code, and arguments that the client sends back."""
 _MESSAGES = frozenset(
     {"message", "title", "label", "reason", "summary", "failureReason", "notes", "text", "advice", "target"}
 )
-"""Keys of texts that clients show as a message, a title or a list entry. Some clients turn such texts into links."""
+"""Keys of texts that clients show as a message, a title or a list entry.
+
+Some clients turn URLs in such texts into links.
+"""
 
 _LINK = re.compile(r"\](?=\(\s{0,9}\S{0,40}:)")
 """The middle of a Markdown link.
 
-Inserting a space here breaks the link. In code, such a space changes nothing.
+A space inserted here breaks the link. If the text is code, the space does no harm.
 """
 
 
 def displayed(value: T, member: str = "") -> T:
-    """Return the JSON `value` with all texts made safe to show. `member` is the key of `value` in its parent object."""
+    """Return the JSON `value` with all texts made safe to show.
+
+    `member` is the JSON key under which `value` is stored.
+    """
     shown: object = value
     if isinstance(value, str):
         text = value.in_editor if isinstance(value, Text) else value

@@ -1,11 +1,10 @@
-"""Fix pygls 2.1.1, the newest release, where it does not follow the protocol.
+"""Correct faults of pygls 2.1.1, the newest release.
 
-Each docstring describes the fault of pygls that its code fixes, with the issue number if there is one.
-`tests/unit/lsp/test_pygls_fixes.py` shows each fault in plain pygls. When a new release corrects a fault, its test
-fails and the fix can be removed. `docs/upstream` has a report on each fault.
+Each docstring describes the fault that its function corrects. `tests/unit/lsp/test_pygls_fixes.py` shows each fault in
+plain pygls. If such a test fails with a new release of pygls, the release has corrected the fault. `docs/upstream` has
+a report on each fault.
 
-This file uses private parts of pygls. So does `snapshot.Document`, which fixes line ends. Therefore `pyproject.toml`
-pins the version of pygls.
+This module uses private attributes of pygls, so `pyproject.toml` pins the version of pygls.
 """
 
 from __future__ import annotations
@@ -36,20 +35,20 @@ OWN = "adacoder/"
 ENDED = f"{OWN}ended"
 """Notification that a job has ended."""
 WRITING = f"{OWN}writing"
-"""Notification with the part of a model's reply that is written so far."""
+"""Notification with the lines that a model has written so far."""
 EVIDENCE = f"{OWN}evidenceChanged"
 """Notification that a document has new evidence."""
 
 Handled = Generator[Any, Any, Any]
-"""A built-in handler of pygls. It is a generator that yields the handlers to call."""
+"""The return type of a built-in handler of pygls. The generator yields further handlers to call."""
 
 
 @attrs.define
 class RawRequest:
     """A request whose parameters stay plain JSON.
 
-    pygls converts unknown parameters to nested namedtuples and renames some keys. On a request without parameters, it
-    fails and sends no answer.
+    pygls converts parameters of unknown requests to nested namedtuples and renames some keys. A request without
+    parameters makes pygls fail without an answer.
     """
 
     id: Any
@@ -60,7 +59,7 @@ class RawRequest:
 
 @attrs.define
 class Malformed:
-    """A message whose content does not fit its method."""
+    """A message whose parameters or result have the wrong form for its method."""
 
     data: dict[str, Any]
     error: JsonRpcException
@@ -68,17 +67,17 @@ class Malformed:
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol class of pygls, with the fixes."""
+    """The protocol class of pygls, without the faults."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.stopping = threading.Event()
-        """Set when the main loop must end."""
+        """Event that tells the main loop to end."""
         self.pause = 0.0
         """Seconds to wait between an answer and the next request."""
         self._answered_at = 0.0
         self._after: dict[int | str, Callable[[bool], None]] = {}
-        """Functions to call once a request is answered, by the id of the request."""
+        """Functions to call after a request is answered, by the id of the request."""
 
     @property
     def was_shut_down(self) -> bool:
@@ -86,9 +85,9 @@ class Protocol(LanguageServerProtocol):
         return self._shutdown
 
     def closed_as(self, text: str, seconds: float) -> str | None:
-        """Return the URI of the document that was closed last.
+        """Return the URI of the document that was closed last, if its text was `text`.
 
-        If it had another text, or was closed more than `seconds` ago, return None.
+        Return None if the document was closed more than `seconds` ago.
         """
         if not isinstance(self._workspace, Workspace):
             return None
@@ -98,9 +97,9 @@ class Protocol(LanguageServerProtocol):
     # Unreadable messages
 
     def receive(self, content: bytes) -> None:
-        """Handle the content of a message. Answer an invalid request with an error, as JSON-RPC requires.
+        """Read and handle a message. Answer an invalid request with an error, as JSON-RPC requires.
 
-        pygls sends no answer. It also treats any object with a member `jsonrpc` as a message, even inside another
+        pygls sends no answer. pygls also takes any object with a member `jsonrpc` for a message, even inside another
         message.
         """
         try:
@@ -116,10 +115,10 @@ class Protocol(LanguageServerProtocol):
             try:
                 self.handle_message(self.structure_message(data))
             except Exception:
-                log.exception("A message could not be handled")  # later messages can still be handled
+                log.exception("A message could not be handled")
 
     def _problem(self, data: Any) -> str | None:
-        """Return why JSON data is not a valid message, or None if it is valid."""
+        """Return the reason why JSON data is not a valid message, or None if the data is valid."""
         if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
             return 'A message must be a JSON object with "jsonrpc": "2.0".'
         if data.get("id") is not None and _id_of(data) is None:
@@ -132,15 +131,15 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _is_awaited(self, data: dict[str, Any]) -> bool:
-        """Return whether `data` answers an open request of the server.
+        """Return whether `data` answers a request that the server has sent.
 
-        pygls also accepts an answer with the id of a request from the client.
+        pygls also accepts an answer to a request of the client itself.
         """
         waiting = self._request_futures.get(data.get("id"))  # type: ignore[arg-type]  # None is never a key
         return data.get("id") in self._result_types and waiting is not None and not waiting.done()
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # theirs is a cached function
-        """Return the type of a message. AdaCoder's own requests are not converted."""
+        """Return the class for a message. AdaCoder's own requests get the class `RawRequest`."""
         if method in (ENDED, WRITING, EVIDENCE):
             return JsonRPCNotification
         return RawRequest if method.startswith(OWN) else super().get_message_type(method)
@@ -148,8 +147,8 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Convert JSON to a message.
 
-        pygls never answers a malformed request, and waits forever after a malformed answer. For each malformed message,
-        it opens a message box (pygls#438).
+        pygls never answers a malformed request, and waits forever after a malformed answer. pygls also opens a message
+        box for each malformed message (pygls#438).
         """
         try:
             return super().structure_message(data)
@@ -169,17 +168,14 @@ class Protocol(LanguageServerProtocol):
         problem = f"The parameters of '{method}' do not match the protocol."
         self._send_response(message_id, error=_error(types.ErrorCodes.InvalidParams, problem))
 
-    # Messages for people
+    # Messages as the user sees them
 
     def _serialize_message(self, data: Any) -> dict[str, Any]:
         """Convert a message to JSON, and make all texts in it safe to show in an editor."""
         return displayed(super()._serialize_message(data))
 
     def prepare(self) -> None:
-        """Create the converters for common messages before they are needed.
-
-        This takes 50 ms, so it runs in a thread.
-        """
+        """Create the converters for common messages in advance. This takes 50 ms, so call it in a thread."""
         for read in (types.CodeActionRequest, types.DidChangeTextDocumentNotification, types.ExecuteCommandRequest):
             self._converter.get_structure_hook(read)
         for written in (types.CodeAction, types.WorkDoneProgressCreateRequest, types.ApplyWorkspaceEditRequest):
@@ -188,9 +184,9 @@ class Protocol(LanguageServerProtocol):
     # The order of messages
 
     def handle_message(self, message: RPCMessage | Malformed) -> None:
-        """Handle a message, or refuse it if the protocol does not allow it now.
+        """Handle a message, or refuse a message that the protocol forbids at this time.
 
-        pygls even answers requests before `initialize`. After `shutdown`, it sends no answer, not even an error
+        pygls answers requests before `initialize`. After `shutdown`, pygls sends no answer, not even an error
         (pygls#605).
         """
         if isinstance(message, Malformed):
@@ -202,7 +198,7 @@ class Protocol(LanguageServerProtocol):
             super().handle_message(message)
 
     def _refusal(self, method: str | None) -> types.ResponseError | None:
-        """Return the error for a message that the protocol does not allow now, or None."""
+        """Return an error if the protocol forbids the method at this time, else None."""
         if method is None or method == types.EXIT:
             return None
         if self._shutdown:
@@ -217,7 +213,10 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Handled:
-        """Initialize the server with documents that split lines as the protocol requires."""
+        """Initialize the server. The documents split lines as the protocol requires.
+
+        See `snapshot.Document` for the fault of pygls.
+        """
         result = yield from super().lsp_initialize(params)
         theirs = self.workspace
         self._workspace = Workspace(
@@ -231,7 +230,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_shutdown(self, *args: object) -> Handled:
         """Cancel all running requests.
 
-        pygls fails if requests are running: each request that ends changes the dictionary over which pygls iterates
+        pygls fails if requests are running. Each request that ends changes the dictionary over which pygls iterates
         (pygls#606).
         """
         self._shutdown = True
@@ -245,7 +244,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # the method of pygls waits for a handler
         """Tell the main loop to end.
 
-        pygls raises SystemExit inside the loop while tasks and processes are running, and then loses the exit code.
+        pygls raises SystemExit inside the event loop and then loses the exit code.
         """
         self.stopping.set()
 
@@ -259,9 +258,9 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and delete its Future afterwards.
+        """Run a handler, and delete the handler's Future at the end.
 
-        pygls keeps the Future of every notification, and editors send one for each keystroke.
+        pygls keeps the Future of every notification, and editors send a notification for each keystroke.
         """
         super()._execute_handler(msg_id, handler, callback, args, kwargs)
         future = self._request_futures.get(msg_id)
@@ -273,7 +272,7 @@ class Protocol(LanguageServerProtocol):
     async def rested(self) -> None:
         """Wait until the client can read a request.
 
-        Some clients do not read a request that arrives right after an answer.
+        Some clients read a request late if it arrives right after an answer.
         """
         if (left := self._answered_at + self.pause - time.monotonic()) > 0:
             await asyncio.sleep(left)
@@ -281,26 +280,31 @@ class Protocol(LanguageServerProtocol):
     async def ask(self, method: str, params: Any, *, seconds: float, at_once: bool = False) -> Any:
         """Send a request to the client and return the answer.
 
-        An answer after the timeout is dropped. In pygls, it opens a message box (pygls#621). With `at_once`, no other
-        task runs before the request is sent. Use it for a request that is only right for the current text.
+        With `at_once`, no other task runs before the request is sent. Use `at_once` for an edit that is only right for
+        the current text.
+
+        A late answer is ignored. pygls opens a message box for a late answer (pygls#621).
 
         Raises:
             TimeoutError: no answer came in `seconds`.
-            JsonRpcException: the client answered with an error, or its answer is malformed.
+            JsonRpcException: the client answered with an error, or the answer is malformed.
         """
         if not at_once:
             await self.rested()
         message_id = str(uuid.uuid4())
         answer = asyncio.wrap_future(self.send_request(method, params, msg_id=message_id))
         try:
-            # In Python 3.11, `wait_for` loses a cancellation that arrives together with the answer.
+            # In Python 3.11, `wait_for` loses a cancellation that arrives at the same time as the answer.
             async with asyncio.timeout(seconds):
                 return await answer
         finally:
             self._request_futures.pop(message_id, None)
 
     def after_answer(self, begin: Callable[[bool], None]) -> None:
-        """Call `begin` once the current request is answered. Its argument is True if the answer is an error."""
+        """Call `begin` after the current request is answered.
+
+        The argument of `begin` is True if the answer is an error.
+        """
         if self.msg_id is not None:
             self._after[self.msg_id] = begin
 
@@ -311,9 +315,9 @@ class Protocol(LanguageServerProtocol):
             begin(error is not None)
 
     def cancel_with_request(self, task: asyncio.Task[Any]) -> None:
-        """Cancel `task` when the client cancels the current request.
+        """If the client cancels the current request, cancel `task`.
 
-        For `workspace/executeCommand`, pygls cancels only its own Future, so the task would continue.
+        pygls does not cancel the task of a `workspace/executeCommand` request.
         """
         if self.msg_id is not None and (future := self._request_futures.get(self.msg_id)):
             future.add_done_callback(lambda ended: ended.cancelled() and task.cancel())
@@ -323,7 +327,7 @@ class Workspace(workspace.Workspace):
     """The open documents."""
 
     closed: tuple[str, str, float] = ("", "", 0.0)
-    """URI and text of the document that was closed last, and the time of its closing."""
+    """URI and text of the document that was closed last, and the time of closing."""
 
     def _create_text_document(
         self,
@@ -346,7 +350,7 @@ class Workspace(workspace.Workspace):
     def remove_text_document(self, doc_uri: str) -> None:
         """Close a document, and remember its text for `closed_as`.
 
-        A notebook cell is not remembered, because it is never saved as a file.
+        The text of a notebook cell is not remembered, because a cell is never saved as a file.
         """
         from adacoder.lsp.snapshot import Uri
 
@@ -356,10 +360,9 @@ class Workspace(workspace.Workspace):
         super().remove_text_document(doc_uri)
 
     def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """Apply a change to a notebook, if it is open.
+        """Apply a change to a notebook, if the notebook is open.
 
-        pygls fails if the notebook is closed. Also, it opens cells before it closes cells, so it would lose a cell that
-        one change closes and opens.
+        pygls fails if the notebook is closed. pygls also loses a cell that the same change closes and opens.
         """
         if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
             return
@@ -372,9 +375,9 @@ class Workspace(workspace.Workspace):
     def update_text_document(
         self, text_doc: types.VersionedTextDocumentIdentifier, change: types.TextDocumentContentChangeEvent
     ) -> None:
-        """Apply a change to a document, if it is open.
+        """Apply a change to a document, if the document is open.
 
-        VS Code also reports changes of closed files, on which pygls fails.
+        VS Code also reports changes of closed documents. They make pygls fail.
         """
         from adacoder.lsp.snapshot import Uri
 
@@ -383,14 +386,13 @@ class Workspace(workspace.Workspace):
 
 
 class _ClientsFaults(logging.Filter):
-    """Removes tracebacks from the log, except for faults of the server itself.
+    """Removes tracebacks about messages of the client from the log.
 
-    pygls logs a traceback for every error answer and every unreadable message. `Protocol` already logs these messages
-    in one line.
+    pygls logs a traceback for every error answer and every unreadable message. `Protocol` already logs one line.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Remove the traceback of an error answer. Return False for a record that must be dropped."""
+        """Remove the traceback from an error answer. Return False to drop the record."""
         if record.exc_info and isinstance(record.exc_info[1], JsonRpcException):
             record.exc_info = None
         return not record.getMessage().startswith("Unable to deserialize message")
@@ -400,7 +402,7 @@ logging.getLogger("pygls.protocol.json_rpc").addFilter(_ClientsFaults())
 
 
 def _id_of(data: Any) -> int | str | None:
-    """Return the id of a request, or None if it has no valid id."""
+    """Return the id in the JSON of a message, or None if there is no valid id."""
     found = data.get("id") if isinstance(data, dict) else None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 

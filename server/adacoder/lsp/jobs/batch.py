@@ -1,6 +1,6 @@
 """Run several jobs for one command: write all stubs of a file, or make a failing test pass.
 
-A stub is a function with a docstring and no body. Jobs run one after another. Each starts from the text as it is then.
+A stub is a function with a docstring and no body. The jobs run one after another, each on the current text of the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Batch(Activity):
     """Several jobs that one command starts."""
 
     mode: ClassVar[str]
-    """Name of the command."""
+    """Name of the command that started the batch."""
     snapshot: Snapshot
     """The document at the start of the batch."""
     show: Callable[[str], None] = lambda message: None
@@ -44,7 +44,7 @@ class Batch(Activity):
     """The jobs that have ended. A job that could not start is not in the list."""
 
     def ended(self) -> EndedBatch:
-        """Return the record of this batch for `Results`."""
+        """Return a record of this batch, to be stored in `Results`."""
         answer: dict[str, JSON] = {"summary": self.summary, "results": [*self.answers.values()]}
         return EndedBatch(self.id, answer, tuple(self.jobs))
 
@@ -55,7 +55,7 @@ class Batch(Activity):
 
     @property
     def target(self) -> str:
-        """Name of the file or test, for the user."""
+        """Name of the file or test, as shown to the user."""
         return self.snapshot.path.name
 
     @property
@@ -75,7 +75,7 @@ class Batch(Activity):
 
     @property
     def about(self) -> dict[str, JSON]:
-        """Return data that is sent to clients with the final message. It has the same form as for a single job."""
+        """Return the data that accompanies the final message to the client."""
         document: JSON = {"uri": self.snapshot.uri, "version": self.snapshot.version}
         return {"jobId": self.id, "textDocument": document, "qualifiedName": None, "kept": False}
 
@@ -84,10 +84,10 @@ class Batch(Activity):
         """Run the jobs one after another."""
 
     def note(self, name: str, answer: dict[str, JSON]) -> None:
-        """Store the answer of a job, and stop the batch if it was cancelled.
+        """Store the answer of a job.
 
         Raises:
-            CancelledError: the batch was cancelled while the job was inserting its result.
+            CancelledError: the user cancelled the batch while the job was inserting its result.
         """
         self.answers[name] = answer
         if self.is_cancelled:
@@ -108,7 +108,7 @@ class _Stubs(Batch):
 
     @property
     def summary(self) -> Text:
-        """List the stubs that were written. Then report each stub that was not."""
+        """List the stubs that were written. Then say why the other stubs were not."""
         written = [f"'{name}' {_passed(answer)}" for name, answer in self.answers.items() if answer["applied"]]
         others = [answer["summary"] for answer in self.answers.values() if not answer["applied"]]
         head = f"Generated {len(written)} of {self.number} stubs in {self.snapshot.path.name}"
@@ -137,16 +137,13 @@ class _Stubs(Batch):
 
 @dataclass(eq=False)
 class _FailingTest(Batch):
-    """A request to make a failing test of the project pass."""
+    """A request to make a failing test of the project pass. The functions that the test runs are fixed in turn."""
 
     mode = "fixTest"
     test: str = ""
-    """Name of the test, with its path in the project."""
+    """Name of the test, with its path in the project: `tests/test_a.py::test_f`."""
     reasons: list[str] = field(default_factory=list)
-    """The reason for trying each function, in order.
-
-    Sentences about functions that cannot be fixed follow at the end.
-    """
+    """Sentences for the user that say why each function was tried, and why other functions cannot be fixed."""
 
     @property
     def target(self) -> str:
@@ -180,7 +177,7 @@ class _FailingTest(Batch):
 
     @property
     def about(self) -> dict[str, JSON]:
-        """Describe the last job if its result is kept, so that the client can offer to insert the result."""
+        """Describe the last job of the batch. If its result was kept, the client can offer to insert the result."""
         last = self.jobs[-1] if self.jobs else None
         if last is None or not last.answer["kept"]:
             return super().about
@@ -219,10 +216,10 @@ class Batches:
         self._closing = False
 
     async def start_stubs(self, snapshot: Snapshot) -> Batch:
-        """Start to write the bodies of all stubs in a file. Return while the batch still runs.
+        """Start a batch that writes the bodies of all stubs in a file. Do not wait for its end.
 
         Raises:
-            TargetError: the file has no stubs, another batch is working on it, or the server is shutting down.
+            TargetError: the file has no stubs, another batch is working on the file, or the server is shutting down.
         """
         stubs = await asyncio.to_thread(_stubs, snapshot)
         if not stubs:
@@ -230,10 +227,13 @@ class Batches:
         return self._start(_Stubs(snapshot, number=len(stubs)))
 
     async def start_test(self, snapshot: Snapshot, test: str) -> Batch:
-        """Start to make a failing test pass. `test` is its name without the path. Return while the batch still runs.
+        """Start a batch that makes a failing test pass. Do not wait for its end.
+
+        `test` is the name of the test without the path.
 
         Raises:
-            TargetError: the file has unsaved changes, another batch is working on it, or the server is shutting down.
+            TargetError: the file has unsaved changes, another batch is working on the file, or the server is shutting
+                down.
         """
         if snapshot.version is not None and await asyncio.to_thread(_is_unsaved, snapshot):
             raise TargetError(f"{snapshot.path} has unsaved changes, and tests run as they are on disk: save it first.")
@@ -258,7 +258,7 @@ class Batches:
         return [batch.id for batch in chosen]
 
     def status(self) -> list[JSON]:
-        """Return the running batches as sent to clients, the oldest first."""
+        """Describe the running batches to the client, the oldest first."""
         return [
             {
                 "jobId": batch.id,
@@ -279,7 +279,7 @@ class Batches:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _perform(self, batch: Batch) -> None:
-        """Run a batch, and show one message at the end, even after a cancellation."""
+        """Run a batch. At its end, also after a cancellation, show one message."""
         ended: str = ""
         try:
             await batch.may_begin.wait()
@@ -304,7 +304,7 @@ class Batches:
     async def result(self, batch: Batch, job: Job, place: str) -> dict[str, JSON]:
         """Run a job of a batch and return the job's answer.
 
-        `place`, such as `2/5 · f`, starts each progress message.
+        `place`, such as `2/5 · f`, is shown before each progress message of the job.
         """
         job.relay = lambda message: batch.tell(f"{place} · {message}")
         try:
@@ -316,18 +316,18 @@ class Batches:
         except asyncio.CancelledError:
             if batch.is_cancelled or job.ended is None:
                 raise
-            return {**job.ended.answer}  # only this job was cancelled
+            return {**job.ended.answer}  # the user cancelled this job, but not the batch
         finally:
             if job.ended is not None:
                 batch.jobs.append(job.ended)
 
     async def after(self, snapshot: Snapshot, *, is_edited: bool) -> Snapshot:
-        """Return a snapshot of the current text. After an edit, first wait until the client reports the new text."""
+        """Return a snapshot of the current text. After an edit, wait first until the client reports the edited text."""
         return await after_edit(self.client, snapshot) if is_edited else take(self.client.workspace, snapshot.uri)
 
 
 def _stubs(snapshot: Snapshot) -> Sequence[Target]:
-    """Return the stubs in a text, ordered so that each follows the stubs that it depends on."""
+    """Return the stubs in a document. If a stub uses other stubs, the other stubs come first."""
     from adacoder.source.dependence import by_dependence
 
     found = snapshot.functions()
@@ -335,7 +335,6 @@ def _stubs(snapshot: Snapshot) -> Sequence[Target]:
 
 
 def _key(target: Target) -> tuple[str, str]:
-    """Return a key that still identifies a stub after the surrounding text has changed."""
     return target.qualname, target.source
 
 

@@ -1,7 +1,7 @@
-"""Compare an inserted function with its previous version and with a second program.
+"""Compare an inserted function with its previous version, and with a second program that a model writes.
 
-If their outputs differ, ask the user which output is right. Comparisons run only while no job does, so they never delay
-an insertion. A question disappears as soon as the text of its function changes.
+If the function and the second program have different outputs, ask the user which output is right. No comparison runs
+while a job runs, so an insertion is never delayed. If the user edits the function, its question disappears.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ log = logging.getLogger(__name__)
 
 MODE = "crossCheck"
 _MOST = 100
-"""Maximum number of functions that wait for a comparison. A further function replaces the oldest."""
+"""Maximum number of functions that wait for a comparison. If there are more, the oldest is not compared."""
 _PAUSE = 0.5
-"""Seconds without a running job before a comparison begins."""
+"""Seconds without a running job, after which a comparison begins."""
 _ASKING = 3600.0
-"""Seconds to wait for the user's answer. Other work continues during the wait."""
+"""Seconds to wait for the user's answer to a question."""
 
 
 @dataclass(eq=False, kw_only=True)
 class _CrossChecking(Activity):
-    """Comparisons of one inserted function. They run in the background, and the user can cancel them."""
+    """Background work that compares one inserted function with other programs."""
 
     ended: EndedJob
     """The job that inserted the function."""
     evidence: Evidence
-    """The evidence for the inserted text."""
+    """The evidence about the inserted function, as shown in the editor."""
     snapshot: Snapshot
     """The text of the document before the insertion."""
     show: Callable[[str], None] = lambda message: None
     """Callback that shows a progress message."""
     is_interrupted: bool = False
-    """True if a new job interrupted the comparison, which is then repeated after the job."""
+    """True if a new job interrupted this comparison. The comparison is then repeated after the job."""
 
     @property
     def key(self) -> tuple[Uri, str]:
@@ -80,7 +80,7 @@ class _Questions:
 
 
 class CrossChecks:
-    """Run the comparisons of a server, and ask the resulting questions."""
+    """Compare the functions that jobs have inserted, and ask the user about differences."""
 
     def __init__(self, client: Client, jobs: Jobs, results: Results, shown: Shown) -> None:
         self._client = client
@@ -92,10 +92,12 @@ class CrossChecks:
         self._worker: asyncio.Task[None] | None = None
         self._closing = False
         self._answering = asyncio.Lock()
-        """Held while an answer is carried out, so that a second answer to the same question is refused."""
+        """Lock, so that only one answer to the same question is carried out."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
-        """Comparisons with more differences to ask about. The key is the id of the job that checks the previous answer.
+        """Comparisons with more differences to ask about.
+
+        The key is the id of a job: the next question follows at its end.
         """
         jobs.on_start, jobs.on_end = self._job_began, self._job_ended
 
@@ -112,7 +114,7 @@ class CrossChecks:
         return [each.id for each in chosen]
 
     def status(self) -> list[JSON]:
-        """Return the running comparison as sent to clients."""
+        """Describe the running comparison to the client."""
         if (running := self._running) is None:
             return []
         uri, qualname = running.key
@@ -128,10 +130,10 @@ class CrossChecks:
             self._worker.cancel()
             await asyncio.wait({self._worker})
 
-    # The course of a comparison
+    # Queue of comparisons
 
     def _job_began(self) -> None:
-        """Interrupt the comparison, because the new job is more urgent."""
+        """Interrupt the running comparison, because a job is more urgent."""
         if (running := self._running) is not None:
             running.is_interrupted = True
             running.task.cancel()
@@ -139,7 +141,7 @@ class CrossChecks:
     def _job_ended(self, job: Job) -> None:
         """Queue a comparison if the job inserted a function.
 
-        If the job checked the user's answer, ask the next question.
+        After a job that checked the user's answer, ask the next question.
         """
         ending, ended, checked = job.ending, job.ended, self._more.pop(job.id, None)
         if ending is None or ended is None or ending.outcome.status is not Status.VERIFIED:
@@ -164,7 +166,7 @@ class CrossChecks:
             self._worker = asyncio.create_task(self._work(), name="adacoder cross-checks")
 
     async def _work(self) -> None:
-        """Run the queued comparisons one after another, each while no job is running."""
+        """Run the queued comparisons one after another, while no job runs."""
         try:
             while self._waiting:
                 await self._jobs.idle(_PAUSE)
@@ -205,7 +207,7 @@ class CrossChecks:
             self._compared(comparison, outcome)
 
     def _compared(self, comparison: _CrossChecking, outcome: Outcome) -> None:
-        """Store the result of a comparison. If the two programs differ, ask the user."""
+        """Store the outcome of a comparison. If the outputs differ, ask the user."""
         ended, checked = comparison.ended, outcome.cross_check
         answer = report.to_json(outcome, ended.folder, encoding_of(self._client.workspace))
         told = {"summary": ended.answer["summary"]}
@@ -217,12 +219,12 @@ class CrossChecks:
         if evidence is not None and checked is not None:
             self._ask(evidence, checked)
 
-    # Questions
+    # Questions to the user
 
     def _ask(self, evidence: Evidence, checked: CrossCheck) -> None:
-        """Ask the user about the first difference that can become an example.
+        """Ask the user about the first difference that a docstring example can express.
 
-        Ask nothing if the user asked for no more questions, or if the limit for this function is reached.
+        Ask nothing if the user wants no more questions, or if the limit for the function is reached.
         """
         uri, qualname = evidence.uri, evidence.qualname
         asked = self._asked.setdefault((uri, qualname), _Questions())
@@ -236,7 +238,7 @@ class CrossChecks:
                 self._client.begin(self.answered(revised, None))
 
     def asked(self, uri: Uri, qualname: str, call: str) -> Evidence:
-        """Return the evidence of the function with an open question about `call`.
+        """Return the evidence of a function that has an open question about `call`.
 
         Raises:
             AdaCoderError: the question was answered, or the function has changed.
@@ -247,7 +249,7 @@ class CrossChecks:
         return found
 
     async def answered(self, evidence: Evidence, ruling: Ruling | None) -> None:
-        """Carry out the user's answer to a question. If `ruling` is None, first ask for the answer in a message."""
+        """Carry out the user's answer to a question. If `ruling` is None, show the question and wait for the answer."""
         try:
             if ruling is None:
                 ruling = await self._said(evidence)
@@ -256,7 +258,7 @@ class CrossChecks:
                     asked = self.asked(evidence.uri, evidence.qualname, evidence.question.call)
                     await self._carry_out(asked, ruling)
         except (TimeoutError, JsonRpcException):
-            return  # the question stays open, and the user can still answer it at the function
+            return  # the question stays open above the function
         except AdaCoderError as error:
             self._client.show(str(error), warning=True)
 
@@ -273,9 +275,8 @@ class CrossChecks:
     async def _carry_out(self, evidence: Evidence, ruling: Ruling) -> None:
         """Add an example with the output that the user chose.
 
-        Then check the function, or fix it if its output is wrong.
-
-        If the answer is `NEVER`, add nothing and ask no more questions about the function.
+        Then check the function, or fix it if its output is wrong. The answer `NEVER` only stops further questions about
+        the function.
 
         Raises:
             AdaCoderError: the example cannot be added.

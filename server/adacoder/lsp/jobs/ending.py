@@ -1,7 +1,7 @@
 """Describe to the user how a job ended.
 
-The message starts with the effect on the text, in at most 60 characters, because an editor may cut off a long line. The
-evidence follows. Rounds, tokens and time appear only in the log and in the journal.
+The message first says, in at most 60 characters, if the text was changed, because an editor may cut off a long line.
+The evidence follows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Ending:
 
     outcome: Outcome
     applied: bool = False
-    """True if the edit was made, or was sent to a client that never confirms edits."""
+    """True if the edit was made. Also true if the edit was sent to a client that never confirms edits."""
     obstacle: str | None = None
     """The reason why an edit was not made, such as `'f' was edited meanwhile`.
 
@@ -28,13 +28,16 @@ class Ending:
     kept: bool = False
     """True if the result is kept, so that the user can still insert it."""
     is_wanted: bool = False
-    """True if the user asked to review the result first. Then it is no failure if the result was not inserted."""
+    """True if the user wants to review results before an insertion.
+
+    Then a missing insertion does not count as a failure.
+    """
     closed: str | None = None
     """Name of the edited file, if that file is not open in the editor."""
 
     @property
     def is_good(self) -> bool:
-        """True if the job reached its goal. Otherwise the message is a warning."""
+        """True if the job reached its goal. Otherwise its message is shown as a warning."""
         is_done = self.outcome.status is Status.VERIFIED or self._is_of_examples
         return is_done and (self.obstacle is None or self.is_wanted)
 
@@ -60,7 +63,7 @@ class Ending:
 
     @property
     def _next(self) -> str | None:
-        """Name of the command that the message offers as the next step, if any."""
+        """Name of the command that the message suggests next, or None."""
         outcome, target = self.outcome, self.outcome.target
         if self.applied or outcome.verdict is None or not target.is_function:
             return None

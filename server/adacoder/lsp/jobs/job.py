@@ -1,7 +1,6 @@
 """Run one request on one function, from the command to the edit in the editor.
 
-`JobWork` gets the Outcome, lets `decide` choose what happens to the result, and carries out the decision. A candidate
-is only inserted into a text in which it was evaluated. So after a change of the text, it is evaluated again.
+If the user edits the file meanwhile, the examples run again in the new text before the code is inserted.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _EDITING = 60.0
-"""Seconds to wait until a client has made an edit. Some clients ask the user first, so the wait is long."""
+"""Seconds to wait until a client has made an edit. Some clients first ask the user."""
 _REPORTING = 5.0
 """Seconds to wait for the client's `didChange` notification after an edit."""
 _PAUSE = 0.02
@@ -81,7 +80,10 @@ class Activity:
     is_cancelled: bool = False
 
     def begin(self, is_cancelled: bool = False) -> None:
-        """Start the work, after the reply to the command was sent. With `is_cancelled`, cancel the work instead."""
+        """Start the work. Call this after the reply to the command was sent.
+
+        With `is_cancelled`, cancel the work instead.
+        """
         if is_cancelled:
             self.cancel()
         self.may_begin.set()
@@ -89,7 +91,7 @@ class Activity:
     def cancel(self) -> bool:
         """Cancel the work and return True.
 
-        Only the first call has an effect, because a second cancellation would interrupt the clean-up.
+        A second call does nothing, because a second cancellation would interrupt the clean-up.
         """
         if not self.is_cancelled:
             self.is_cancelled = True
@@ -102,25 +104,25 @@ class Job(Activity):
     """One request on one function."""
 
     work: Mode | KeptResult
-    """The mode, or the kept result to insert."""
+    """The mode of the request, or an earlier result to insert."""
     snapshot: Snapshot
     target: Target
     apply: bool
-    """True to make the edit in the editor."""
+    """True if the client wants the result to be inserted."""
     announced: bool
-    """True if the job shows its own progress and result. False if its client or batch shows them."""
+    """True if the job shows its own progress and result. Otherwise its client or batch shows them."""
     token: types.ProgressToken | None = None
-    """Token for progress notifications, if the client's request has one."""
+    """The client's token for progress notifications, if the request has one."""
     reply: str | None = None
-    """Text of a candidate from the client. It is evaluated first."""
+    """Candidate that the client sent. The job evaluates this candidate first."""
     start: Candidate | None = None
-    """Candidate that AdaCoder has chosen. It is evaluated first."""
+    """Candidate from an earlier comparison. The job evaluates this candidate first."""
     goal: str = ""
-    """Name of the failing test that the job must make pass. Empty if the job is not for a test."""
+    """Name of the failing test that the job must make pass. Empty if there is no such test."""
     wish: str | None = None
-    """The user's instructions for the function. If None, the latest instructions for this function apply."""
+    """The user's instructions for the function. None stands for the previous instructions for this function."""
     relay: Callable[[str], None] | None = None
-    """Callback for progress messages of a job in a batch. The batch shows them."""
+    """Callback that shows the progress of this job as progress of its batch."""
     show: Callable[[str], None] = lambda message: None
     """Callback that shows a progress message."""
     write: Callable[[OpenStep | Step | Waiting, str], None] = lambda event, message: None
@@ -128,14 +130,14 @@ class Job(Activity):
     round: int = 0
     most_rounds: int = 1
     trace: Callable[[str, str], None] = lambda message, details: None
-    """Callback that sends a message and its details to the client's trace."""
+    """Callback that writes a message and its details to the client's trace."""
     moved: Callable[[], None] = lambda: None
-    """Callback for the start of each round."""
+    """Callback that runs at the start of each round."""
     is_sent: bool = False
-    """True once the edit was sent and cannot be recalled. False again if the editor refuses it."""
+    """True if the edit was sent to the editor, and the editor has not refused the edit."""
     ending: Ending | None = None
     ended: EndedJob | None = None
-    """The record of this job for `Results`, once the job has ended."""
+    """The record of this job after its end."""
 
     @property
     def title(self) -> str:
@@ -150,14 +152,14 @@ class Job(Activity):
 
     @property
     def place(self) -> JSON:
-        """Parameters that name the function in a command."""
+        """Command parameters that name the function."""
         return {"uri": self.snapshot.uri, "qualifiedName": self.target.qualname}
 
     @property
     def result_id(self) -> str:
-        """Id of the result in `Results`.
+        """Id of the kept result.
 
-        A job that inserts a kept result uses the id of the earlier job.
+        A job that inserts an earlier result uses the id of the earlier job.
         """
         return self.id if isinstance(self.work, Mode) else self.work.job_id
 
@@ -167,7 +169,7 @@ class Job(Activity):
         self.show(message)
 
     def listen(self, event: OpenStep | Step | Waiting) -> None:
-        """Show an event of the Journal as progress. Send ended steps to the client's trace."""
+        """Show a Journal event as progress. Write each completed step to the client's trace."""
         self.tell(report.progress(event, self.most_rounds))
         self.write(event, self.message)
         if isinstance(event, Step):
@@ -179,7 +181,7 @@ class Job(Activity):
     def cancel(self, *, even_if_sent: bool = False) -> bool:
         """Cancel the job and return True.
 
-        Once the edit was sent, do nothing and return False. `even_if_sent` cancels the job even then.
+        If the edit was already sent, do nothing and return False. With `even_if_sent`, cancel the job anyway.
         """
         return (even_if_sent or not self.is_sent) and super().cancel()
 
@@ -190,7 +192,7 @@ def _require_time(until: float) -> None:
 
 
 class JobWork:
-    """The work of one job."""
+    """Does the work of one job."""
 
     settings: Settings
     service: Service
@@ -201,10 +203,10 @@ class JobWork:
         self.client = client
         self.results = results
         self.snapshot = job.snapshot
-        """The text in which the job's Outcome was found."""
+        """The text to which the job's Outcome applies."""
 
     async def run(self) -> dict[str, JSON]:
-        """Run the job once `may_begin` is set. Return the answer for the client."""
+        """Wait for `may_begin`, then run the job. Return the answer for the client."""
         job, journal = self.job, Journal(self.job.listen)
         ending: Ending | None = None
         try:
@@ -213,7 +215,7 @@ class JobWork:
                 job.show = job.relay or show
                 ending = await self._ending(journal)
         except asyncio.CancelledError:
-            if ending is not None:  # the result is complete; only closing the progress display was interrupted
+            if ending is not None:  # only closing the progress display was interrupted
                 return self._end(ending)
             kept = self.results.kept(job.result_id) is not None
             self._end(Ending(_cut_short(job, journal, Status.CANCELLED), kept=kept))
@@ -232,7 +234,7 @@ class JobWork:
 
     @asynccontextmanager
     async def _written(self) -> AsyncIterator[None]:
-        """In the `with` block, show the model's replies if the client can show them."""
+        """Show the model's replies inside the `with` block, if the client can show them."""
         job = self.job
         if not self.client.habits.shows_writing or job.work not in _WRITES:
             yield
@@ -245,7 +247,7 @@ class JobWork:
             reply.end()
 
     def _end(self, ending: Ending) -> dict[str, JSON]:
-        """Store how the job ended. Return the answer for the client."""
+        """Record the end of the job. Return the answer for the client."""
         job, snapshot = self.job, self.job.snapshot
         answer = report.to_json(ending.outcome, snapshot.folder, encoding_of(self.client.workspace))
         answer |= {
@@ -264,7 +266,6 @@ class JobWork:
         return answer
 
     async def _ending(self, journal: Journal) -> Ending:
-        """Get the Outcome of the job. Then insert or keep the result as `decide` says."""
         job = self.job
         self.service, self.settings = await self.client.service_for(job.snapshot)
         outcome = await self._outcome(journal)
@@ -280,7 +281,7 @@ class JobWork:
         return await self._carried_out(decision)
 
     async def _outcome(self, journal: Journal) -> Outcome:
-        """Run the request. A kept result is only evaluated in the current text."""
+        """Run the request. For a kept result, only evaluate the result in the current text."""
         job, work = self.job, self.job.work
         if isinstance(work, KeptResult):
             return await self._outcome_of_kept(work)
@@ -303,12 +304,12 @@ class JobWork:
         return await self.service.recheck(task)
 
     async def _carried_out(self, decision: Decision) -> Ending:
-        """Carry out a decision. If the insertion fails, the result stays kept."""
+        """Insert, keep or drop the result. If the insertion fails, the result stays kept."""
         ending, result_id = decision.ending, self.job.result_id
         if decision.drops:
             self.results.drop(result_id)
         if decision.keeps is not None:
-            now = self.job.snapshot  # the file may have been renamed since the job began
+            now = self.job.snapshot  # the user may have renamed the file since the job began
             self.results.keep(replace(decision.keeps, uri=now.uri, path=now.path))
         if not decision.inserts:
             return ending
@@ -317,13 +318,13 @@ class JobWork:
         except NotInsertedError as why:
             return Ending(ending.outcome, obstacle=str(why), kept=self.results.kept(result_id) is not None)
         is_known = self.client.has("workspace.apply_edit")
-        if is_known:  # a client that never confirms edits may not have made the edit
+        if is_known:  # without a confirmation, the edit may not have been made
             self.results.drop(result_id)
         closed = self.snapshot.path.name if self.snapshot.version is None else None
         return Ending(inserted, applied=True, kept=not is_known, closed=closed)
 
     async def _inserted(self, outcome: Outcome) -> Outcome:
-        """Make the edits of an Outcome in the editor. Return the Outcome for the text that was edited.
+        """Insert the result of the job. Return an Outcome for the text into which it was inserted.
 
         Raises:
             NotInsertedError: nothing was inserted, or the editor did not answer.
@@ -331,7 +332,7 @@ class JobWork:
         until = time.monotonic() + _TYPING
         while True:
             outcome = await self._brought_up_to_date(outcome, until)
-            self.job.is_sent = True  # There was no `await` since the text was compared, so no change is missed.
+            self.job.is_sent = True  # Without an `await` after the comparison of the texts, no change is missed.
             try:
                 why_not = await refusal(self.client, outcome.target.name, self.snapshot, outcome.edits)
             except BaseException:
@@ -344,9 +345,9 @@ class JobWork:
                 raise NotInsertedError(why_not)
 
     async def _has_moved_on(self, until: float) -> bool:
-        """Wait until the client's text differs from the snapshot. Return False if it is unchanged at the time `until`.
+        """Wait until the client reports a changed text. Return False if no change is reported before the time `until`.
 
-        eglot refuses an edit as soon as the user types, but reports the new text only when the typing pauses.
+        eglot refuses an edit while the user types, and reports the new text only after a pause in typing.
         """
         while (now := self._current()).version == self.snapshot.version and now.same_as(self.snapshot):
             if time.monotonic() > until:
@@ -356,7 +357,7 @@ class JobWork:
         return True
 
     async def _brought_up_to_date(self, outcome: Outcome, until: float) -> Outcome:
-        """Return the Outcome for the current text. After a change, evaluate the candidate again."""
+        """Wait for a pause in typing. If the text has changed, evaluate the candidate again."""
         while True:
             await self._pause_in_typing(until)
             now = self._current()
@@ -367,7 +368,7 @@ class JobWork:
             self.snapshot = now
 
     async def _pause_in_typing(self, until: float) -> None:
-        """Wait until the user pauses typing and the client can read requests."""
+        """Wait until the user pauses typing and the client can read messages."""
         while (left := last_change(self.client.workspace) + _STILL - time.monotonic()) > 0:
             _require_time(until)
             self.job.tell(_AWAITING)
@@ -386,7 +387,7 @@ class JobWork:
         target = await aside(Snapshot.again, replace(now, overlays={}), replace(outcome.target, module=module))
         if target is None:
             raise NotInsertedError(f"'{name}' was edited meanwhile")
-        if outcome.candidate is None:  # examples were suggested, and only their position has changed
+        if outcome.candidate is None:  # The suggested examples stay valid, and only their position has changed.
             by = target.definition.start - outcome.target.definition.start
             moved = tuple(Edit(edit.start + by, edit.end + by, edit.text) for edit in outcome.edits)
             return replace(outcome, target=target, edits=moved)
@@ -411,19 +412,18 @@ def _cut_short(job: Job, journal: Journal, status: Status, reason: str | None = 
 
 
 async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence[Edit]) -> str | None:
-    """Ask the client to edit a document as one undo step, labelled `name`. Return the reason for a refusal, else None.
+    """Ask the client to edit a document as one undo step, labelled `name`. Return the reason for a refusal, or None.
 
-    Some clients, such as eglot, refuse with an error. A client without support for edits never answers. For such a
-    client, also return None.
+    A client without support for edits never answers. Then return None without waiting.
 
     Raises:
-        NotInsertedError: the client did not answer, so it is unknown whether the edit was made.
+        NotInsertedError: the client did not answer, so the edit may or may not have been made.
     """
     is_bound = client.has("workspace.workspace_edit.document_changes")
     edit = workspace_edit(snapshot, edits, encoding_of(client.workspace), is_bound=is_bound)
     params = types.ApplyWorkspaceEditParams(label=f"AdaCoder: {name}", edit=edit)
     if not client.has("workspace.apply_edit"):
-        # Some of these clients, such as ALE, do make the edit, but they never answer.
+        # Some of these clients, such as ALE, make the edit, but never answer.
         client.protocol.send_request(types.WORKSPACE_APPLY_EDIT, params)
         return None
     try:
@@ -439,9 +439,9 @@ async def refusal(client: Client, name: str, snapshot: Snapshot, edits: Sequence
 
 
 async def after_edit(client: Client, before: Snapshot) -> Snapshot:
-    """Wait until the client reports the text after an edit. Return a snapshot of this text.
+    """Wait until the client reports the edited text, at most `_REPORTING` seconds.
 
-    After `_REPORTING` seconds without a report, return the current text.
+    Return a snapshot of the current text.
     """
     until = time.monotonic() + _REPORTING
     now = take(client.workspace, before.uri)
@@ -456,13 +456,13 @@ class Decision:
     """A decision on the result of a job: insert it, keep it, or drop it."""
 
     ending: Ending
-    """The end of the job if nothing is inserted. Its Outcome contains the edits to insert."""
+    """The end of the job if nothing is inserted. Its Outcome contains the edits that may be inserted."""
     keeps: KeptResult | None = None
-    """The result to keep. A result to insert is also kept, in case the insertion fails."""
+    """The result to keep. A result that will be inserted is kept as well, because the insertion may fail."""
     inserts: bool = False
-    """True to insert the edits of the Outcome."""
+    """True if the Outcome's edits are to be inserted."""
     drops: bool = False
-    """True to drop the kept result that the job should have inserted."""
+    """True if the job was asked to insert a kept result, and the result is no longer needed."""
 
 
 def decide(
@@ -480,17 +480,17 @@ def decide(
     Args:
         work: the mode of the job, or the kept result that the job was asked to insert.
         outcome: the Outcome for the text of the job's snapshot.
-        result: the result in `outcome` that can be inserted; None if there is none.
+        result: the part of `outcome` that can be inserted, or None.
         settings: the settings for the document.
-        applies: True if the client wants the edit to be made.
-        is_sent: True if the client sent the candidate. The client still has its copy, so the result need not be kept.
+        applies: True if the client wants the result to be inserted.
+        is_sent: True if the client sent the candidate. Such a candidate is not kept, because the client has a copy.
         is_kept: True if `Results` still keeps the result that the job was asked to insert.
     """
     if isinstance(work, KeptResult):
         return _decide_on_kept(work, outcome, result, is_kept=is_kept)
     if not applies or result is None:
         return Decision(Ending(outcome))
-    if outcome.candidate is None:  # the Outcome has suggested examples, and the user always reads examples first
+    if outcome.candidate is None:  # the user reads suggested examples before they are inserted
         return _keep(outcome, result, _unproved(outcome), is_wanted=True)
     if work is Mode.ANOTHER:
         return _keep(outcome, result, f"compare the new candidate for {_name(outcome)} first", is_wanted=True)
@@ -508,7 +508,7 @@ def decide(
 
 
 def _decide_on_kept(kept: KeptResult, outcome: Outcome, result: KeptResult | None, *, is_kept: bool) -> Decision:
-    """Insert a kept result, unless the current text lowers its rank. See `reach_of`."""
+    """Insert a kept result. If fewer examples pass in the current text than before, keep the result instead."""
     if kept.candidate is None:
         return Decision(Ending(outcome), kept, inserts=True)
     if outcome.status is Status.ERROR:
@@ -531,7 +531,7 @@ def _keep(outcome: Outcome, result: KeptResult, why: str, *, is_wanted: bool = F
 
 
 def _unproved(outcome: Outcome) -> str:
-    """Return the reason why an unverified or partial Outcome is not inserted."""
+    """Return the reason for not inserting an unverified or partial Outcome."""
     name = _name(outcome)
     if outcome.candidate is None:
         return f"review the suggested examples for {name} first"

@@ -1,10 +1,9 @@
 """Run jobs in the background, at most one per function.
 
-A command is answered at once, and its job goes on. Only `adacoder/run` waits for its job. When the server ends, it
-cancels all jobs and waits for their end, so that no process is left running.
+The reply to a command does not wait for the job; only `adacoder/run` waits. A server that exits cancels all jobs and
+waits for their end, so that no process is left running.
 
-A result that was not inserted is kept. Code actions let the user view, insert or discard it. Some clients can also ask
-about it in a message. If the user does not answer, the result stays kept.
+A result that was not inserted is kept, and the user can view, insert or discard it later.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0
 """Seconds to wait for cancelled jobs when the server ends."""
 _ASKING = 3600.0
-"""Seconds to wait for the user's answer. Other work continues during the wait."""
+"""Seconds to wait for the user's answer to a message."""
 _SHOW, _DISCARD, _INSERT = "Show difference", "Discard", "Insert"
 
 
@@ -53,9 +52,9 @@ class Jobs:
         self._is_idle = asyncio.Event()
         self._is_idle.set()
         self.on_start: Callable[[], None] = lambda: None
-        """Callback for the start of a job."""
+        """Callback that runs when a job starts."""
         self.on_end: Callable[[Job], None] = lambda job: None
-        """Callback for the end of a job. Its evidence is already recorded."""
+        """Callback that runs when a job has ended, after its evidence was stored."""
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
@@ -70,15 +69,15 @@ class Jobs:
                 job.snapshot = replace(job.snapshot, uri=uri, path=path)
 
     def functions(self) -> list[tuple[Uri, Path, str]]:
-        """Return each function with a running job or a kept result, as (document, path, text)."""
+        """Return the functions with a running job or a kept result. Each is a tuple (document URI, path, text)."""
         running = [(job.snapshot.uri, job.snapshot.path, job.target.source) for job in self._running.values()]
         return [*running, *((each.uri, each.path, each.source) for each in self._results.latest())]
 
     def start(self, job: Job) -> Job:
-        """Start a job in the background. The job waits until `job.begin` is called.
+        """Start a job in the background. The job does nothing until `job.begin` is called.
 
         Raises:
-            TargetError: another job is working on that function, or the server is shutting down.
+            TargetError: another job is working on the same function, or the server is shutting down.
         """
         if self._closing:
             raise TargetError("The language server is shutting down: restart it.")
@@ -96,7 +95,7 @@ class Jobs:
     async def result(self, job: Job) -> dict[str, JSON]:
         """Wait for a job and return its answer.
 
-        If the wait is cancelled, cancel the job and wait for its end.
+        If the wait is cancelled, also cancel the job.
         """
         task: asyncio.Task[dict[str, JSON]] = job.task
         try:
@@ -106,7 +105,7 @@ class Jobs:
             await asyncio.wait({task})
             if task.cancelled():
                 raise
-            return task.result()  # its edit was already sent
+            return task.result()  # the job could not be cancelled, because its edit was already sent
 
     def cancel(self, job_id: str | None) -> list[str]:
         """Cancel the job with this id, or all jobs if the id is None. Return the ids of the cancelled jobs."""
@@ -114,14 +113,14 @@ class Jobs:
         return [job.id for job in chosen if job.cancel()]
 
     def discard(self, result: KeptResult) -> None:
-        """Drop a kept result. Also cancel a job that is about to insert it."""
+        """Discard a kept result. If a job is about to insert this result, cancel the job."""
         self._results.drop(result.job_id)
         for job in self._running.values():
             if not isinstance(job.work, Mode) and job.result_id == result.job_id:
                 job.cancel()
 
     def status(self) -> list[JSON]:
-        """Return the running jobs as sent to clients, the oldest first."""
+        """Describe the running jobs to the client, the oldest first."""
         return [
             {
                 "jobId": job.id,
@@ -155,10 +154,10 @@ class Jobs:
         if jobs:
             await asyncio.wait({job.task for job in jobs}, timeout=_PATIENCE)
 
-    # The course of a job
+    # The end of a job
 
     def _ended(self, job: Job) -> None:
-        """Log the end of a job, tell the user, and show the evidence."""
+        """Log the end of a job, show the message, and show the evidence."""
         del self._running[job.id]
         if not self._running:
             self._is_idle.set()
@@ -166,10 +165,10 @@ class Jobs:
         if ending is not None and not self._closing:
             told = {str(text): text for text in (ending.message, report.summary(ending.outcome))}
             self._client.log(joined(" ", told.values()))
-            if job.announced:  # otherwise a client or a batch shows the result
+            if job.announced:  # else the job's client or batch shows the message
                 self._tell(job, ending)
-            # A discarded candidate is not visible to the user, so its evidence is not shown. The same holds for a
-            # candidate from the client.
+            # Show no evidence about code that the user cannot see: a discarded candidate, or a candidate from the
+            # client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
             self.on_end(job)
@@ -179,13 +178,10 @@ class Jobs:
         if not self._closing:
             self._shown.refresh()
 
-    # Results that can still be inserted
+    # Kept results
 
     def _tell(self, job: Job, ending: Ending) -> None:
-        """Show the final message.
-
-        If a result is kept, ask what to do with it in clients that show questions outside the text.
-        """
+        """Show the final message of a job. If a result was kept, some clients ask what to do with the result."""
         result, habits = self._results.kept(job.result_id), self._client.habits
         if result is None or habits.shows_endings or not habits.asks_beside_text:
             about = _about(job, result)
@@ -215,20 +211,21 @@ class Jobs:
             (await self.insert(result)).begin()
 
     async def insert(self, result: KeptResult, number: object = None) -> Job:
-        """Start a job that inserts a kept result. With `number`, it inserts another candidate of the same job.
+        """Start a job that inserts a kept result.
 
-        Candidates are numbered from 1 in the order of evaluation. The candidate must pass at least one example.
+        With `number`, insert an earlier candidate of the same job instead. Candidates are numbered from 1 in the order
+        of their evaluation.
 
         Raises:
-            AdaCoderError: the candidate or the function does not exist, the result does not fit the function, or it was
-                discarded.
+            AdaCoderError: there is no such candidate or function, the function no longer matches the result, or the
+                result was discarded.
         """
         text = None if number is None else result.nth(number)
         snapshot, target = await self._placed(result)
-        self._results.demanded(result.job_id)  # it may have been discarded during the wait
+        self._results.demanded(result.job_id)  # the user may have discarded the result meanwhile
         if text is not None:
             candidate = await aside(read_reply, text, target)
-            # With its own id, the candidate neither replaces nor drops the kept result of the job.
+            # With an id of its own, this candidate does not replace the job's kept result.
             result = replace(result, job_id=f"{result.job_id}/{number}", candidate=candidate, reach=())
         return self.start(Job(result, snapshot, target, apply=True, announced=True))
 
@@ -238,7 +235,7 @@ class Jobs:
         With `shows`, open the diff in the editor.
 
         Raises:
-            AdaCoderError: the function does not exist, or the result does not fit the function.
+            AdaCoderError: the function does not exist, or no longer matches the result.
         """
         snapshot, target = await self._placed(result)
         edits = await aside(KeptResult.edits_in, result, target)
@@ -259,7 +256,7 @@ def _same_function(one: Job, other: Job) -> bool:
 
 
 def _about(job: Job, result: KeptResult | None) -> dict[str, JSON]:
-    """Return data that is sent to clients with the final message. `version` is that of the text before the job."""
+    """Return the data that accompanies the final message to the client."""
     return {
         "jobId": job.result_id,
         "textDocument": {"uri": job.snapshot.uri, "version": job.snapshot.version},

@@ -1,7 +1,7 @@
 """Store kept results on disk, so that they survive a restart of the server.
 
-Each result has its own file, in a folder that only this user can access. The files are not trusted: a file in any other
-form than this module writes is ignored. A restored result is unverified until its examples have run again.
+Each result has its own file, in a folder that only this user can access. Files in an unknown form are ignored. A result
+from a file counts as unverified until its examples have run again.
 """
 
 from __future__ import annotations
@@ -33,17 +33,20 @@ log = logging.getLogger(__name__)
 
 _VERSION = 1
 _MOST_BYTES = 1 << 18
-"""Maximum size of a file. A larger result is kept only in memory."""
+"""Maximum size of a file in bytes. A larger result is kept only in memory."""
 _MOST_BYTES_IN_ALL = 1 << 22
 _NAME = re.compile(r"[0-9a-f]{64}\.json")
 _MOST_EXAMPLES = 1_000_000
 
 
 class KeptFiles:
-    """Files with the kept results of one workspace."""
+    """Files that store the kept results of one workspace."""
 
     def __init__(self, workspace: Path, storage: Path | None = None) -> None:
-        """Use the client's `storage` folder for the workspace, else the user's state folder."""
+        """Use the folder `storage` that the client provides for the workspace.
+
+        By default, use the user's state folder.
+        """
         if storage is not None:
             self._folder = PrivateFolder(storage, "kept")
         else:
@@ -67,9 +70,10 @@ class KeptFiles:
         return found
 
     def save(self, result: KeptResult) -> None:
-        """Write a result, and delete the oldest results above the limits.
+        """Write a result. If there are too many files, delete the oldest.
 
-        A result for an unsaved document stays in memory only, because the document may not exist after a restart.
+        A result for a document that was never saved is not written, because that document may not exist after a
+        restart.
         """
         if not is_file(result.uri):
             return
@@ -99,7 +103,7 @@ class KeptFiles:
                 self._folder.remove(name)
 
     def _names(self) -> list[str]:
-        """Return the file names, the oldest first, or none if other users can access the folder."""
+        """Return the file names, the oldest first. If other users can access the folder, return none."""
         try:
             return [name for name in self._folder.sizes() if _NAME.fullmatch(name)]
         except OSError as error:
@@ -141,10 +145,10 @@ def _json(result: KeptResult) -> dict[str, JSON]:
 
 
 def _result(value: object, name: str) -> KeptResult:
-    """Read the JSON `value` from the file `name`.
+    """Return the result that was read from the file `name`. `value` is the decoded JSON.
 
     Raises:
-        ValueError, KeyError, TypeError: `value` is not in the form that `_json` writes.
+        ValueError, KeyError, TypeError: `value` does not describe a result.
     """
     members = _of(value, dict)
     job_id, uri, qualname = (_text(members[key]) for key in ("jobId", "uri", "qualifiedName"))
@@ -196,7 +200,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _text(value: object) -> str:
     text = _of(value, str)
-    text.encode()  # raises ValueError for an unpaired surrogate
+    text.encode()  # raises ValueError if the text cannot be encoded in UTF-8
     return text
 
 
@@ -212,7 +216,7 @@ def _require(holds: bool) -> None:
 
 
 def _differs_in_docstring_only(before: str, after: str) -> bool:
-    """Return whether two texts of a function differ in the docstring and nowhere else.
+    """Return whether two versions of a function differ only in the docstring.
 
     Suggested examples are inserted without running them, so they must not change code.
     """

@@ -1,10 +1,9 @@
-"""Store the latest ended jobs, and their results that can still be inserted (kept results).
+"""Store the latest ended jobs, and the results that can still be inserted (kept results).
 
-Kept results have a limit of their own, because some come from an earlier run of the server. After `restore`, they are
-also written to files.
+Kept results are counted separately from jobs, because some come from an earlier run of the server.
 
-A kept result belongs to a function, which is identified by name and parameters. To insert the result, AdaCoder finds
-the function in the current text and evaluates the result there again.
+A kept result belongs to a function with a certain name and parameters. Before the result is inserted, it is evaluated
+again in the current text.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ _MOST_ENDED = 64
 """Maximum number of ended jobs."""
 _MOST_WISHES = 200
 _VERIFIED = 2
-"""Rank of a verified result. See `reach_of`."""
+"""Rank of a verified result. `reach_of` defines the ranks."""
 _CANDIDATES = 4
-"""Maximum number of earlier candidates from which a new candidate must differ."""
+"""Maximum number of earlier candidates. A new candidate must differ from each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +43,16 @@ class EndedJob:
     id: str
     uri: Uri
     mode: Mode | None
-    """The mode of the job. None if the job inserted a kept result of another job."""
+    """The mode of the job, or None if the job inserted the kept result of another job."""
     outcome: Outcome
     folder: Path
     """The workspace folder of the job."""
     answer: Mapping[str, JSON]
-    """The answer that was sent for `adacoder/run`."""
+    """The answer for a client that waits for the job with `adacoder/run`."""
 
     @property
     def candidate(self) -> Candidate | None:
-        """The candidate that the job wrote, or None if it wrote none that can be inserted."""
+        """The candidate that the job wrote, or None if nothing can be inserted."""
         return self.outcome.candidate if self.outcome.edits and self.mode not in (None, Mode.CHECK) else None
 
     def markdown(self) -> str:
@@ -78,7 +77,7 @@ class EndedBatch:
 
 
 class ResultFiles(Protocol):
-    """Files in which kept results survive a restart."""
+    """Storage for kept results that survives a restart."""
 
     def save(self, result: KeptResult) -> None:
         """Write a kept result."""
@@ -88,10 +87,10 @@ class ResultFiles(Protocol):
 
 
 class Results:
-    """Store for the results of a server. Other threads may read it."""
+    """Store for ended jobs and kept results. Other threads may read from this store."""
 
     def __init__(self, dropped: Callable[[str], None] = lambda job_id: None) -> None:
-        """Call `dropped` with the job id of each result that is no longer kept."""
+        """Create an empty store. `dropped` is called with the job id of each result that is no longer kept."""
         self._dropped = dropped
         self._ended: dict[str, EndedJob | EndedBatch] = {}
         """Ended jobs and batches by id, the oldest first."""
@@ -104,10 +103,10 @@ class Results:
     # Ended jobs
 
     def end(self, ended: EndedJob | EndedBatch) -> None:
-        """Store an ended job or batch. A batch replaces the previous batch.
+        """Store an ended job or batch.
 
-        If there are too many, remove the oldest job that inserted a kept result. Without such a job, remove the oldest
-        entry.
+        Only the latest batch is stored. If there are too many jobs, remove the oldest. Jobs that inserted a kept result
+        are removed before other jobs.
         """
         if isinstance(ended, EndedBatch):
             self._ended = {key: each for key, each in self._ended.items() if isinstance(each, EndedJob)}
@@ -126,7 +125,7 @@ class Results:
         return self._ended.get(job_id or "")
 
     def last(self, uri: Uri | None = None, qualname: str | None = None) -> str | None:
-        """Return the id of the last job on a document or function, except jobs that inserted a kept result."""
+        """Return the id of the last job on a document or function. Ignore jobs that only inserted a kept result."""
         for job in reversed([*self._jobs()]):
             is_of_document = uri in (None, job.uri)
             if job.mode and is_of_document and qualname in (None, job.outcome.target.qualname):
@@ -134,7 +133,10 @@ class Results:
         return None
 
     def candidates(self, target: Target) -> tuple[Candidate, ...]:
-        """Return the latest candidates for `target` with the same parameters, the latest last."""
+        """Return the latest candidates for the function `target`, the latest last.
+
+        Candidates for other parameters are left out.
+        """
         path, name = target.module.path, target.qualname
         kept = [each for each in self.latest() if (each.path, each.qualname) == (path, name)]
         found = [(each.signature, each.candidate) for each in reversed(kept)]
@@ -146,7 +148,7 @@ class Results:
     def wish(self, target: Target, wish: str | None) -> str:
         """Return the user's instructions for a function, or an empty string.
 
-        If `wish` is None, return the latest stored instructions. Otherwise store `wish` and return it.
+        If `wish` is None, return the previous instructions. Otherwise store and return `wish`.
         """
         key = (target.module.path, target.qualname)
         latest = self._wishes.pop(key, "") if wish is None else wish
@@ -164,7 +166,7 @@ class Results:
     # Kept results
 
     def restore(self, files: ResultFiles, results: Sequence[KeptResult]) -> None:
-        """Keep `results`, which were read from `files`. From now on, write kept results to `files`."""
+        """Add `results`, which were read from `files`. From now on, also write kept results to `files`."""
         found, self._kept = self._kept, {}
         for result in results:
             self.keep(result)
@@ -173,7 +175,7 @@ class Results:
             self.keep(result)
 
     def keep(self, result: KeptResult) -> None:
-        """Keep a result. It replaces an older result that would write the same text into the same function."""
+        """Keep a result. A previous result that would insert the same text is replaced."""
         same = [each.job_id for each in self.of(result.uri) if each.equals(result)]
         for job_id in (*same, result.job_id):
             self.drop(job_id)
@@ -210,7 +212,7 @@ class Results:
     def moved(self, old: str, new: str, path_of: Callable[[Uri], Path | None]) -> None:
         """Update the kept results after the file or folder `old` was renamed to `new`.
 
-        `path_of` returns the path for a URI.
+        `path_of` converts a URI to a path.
         """
         for result in self.latest():
             if (uri := renamed(result.uri, old, new)) is not None:
@@ -248,19 +250,19 @@ class KeptResult:
     candidate: Candidate | None
     """The code to insert. None if the result consists of examples for the docstring."""
     additions: tuple[Edit, ...]
-    """Edits inside the function. Offsets count from the start of `source`."""
+    """Edits inside the function. Their offsets count from the start of `source`."""
     score: str
     """Short score, such as `2/2 examples` or `unverified`."""
     reach: tuple[int, ...]
-    """Rank of the result when the user saw it. See `reach_of`."""
+    """Rank of the result when it was shown to the user. `reach_of` defines the ranks."""
     evaluated: tuple[str, ...] = ()
-    """The texts of all candidates that the job evaluated, in order, with repetitions."""
+    """The texts of all candidates that the job evaluated, in order. A text may occur twice."""
     module: int | None = None
-    """Hash of the module's text when the result was found. None if the result was read from a file."""
+    """Hash of the module's text when the result was found. None for a result from a file."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
-        """Return the result of an Outcome, or None if it has no edits to insert."""
+        """Return the result in an Outcome, or None if the Outcome has no edits."""
         target, edits = outcome.target, edits_of(outcome)
         if not edits:
             return None
@@ -302,7 +304,7 @@ class KeptResult:
         return f"AdaCoder's {self.kind} for '{self.name}'"
 
     def json(self) -> dict[str, JSON]:
-        """Return a description for clients."""
+        """Describe the result to a client."""
         return {"jobId": self.job_id, "uri": self.uri, "qualifiedName": self.qualname, "title": self.title}
 
     @property
@@ -311,11 +313,11 @@ class KeptResult:
         return f"{self.what} ({self.score})"
 
     def is_verified_in(self, text: str) -> bool:
-        """Return whether this server verified the result in a module with this text. Blank lines may differ."""
+        """Return whether the result was verified by this server in the module text `text`. Blank lines are ignored."""
         return self.candidate is not None and self.reach == (_VERIFIED,) and self.module == _without_blank_lines(text)
 
     def fits(self, target: Target) -> bool:
-        """Return whether the result can be inserted into `target` and is not there yet."""
+        """Return whether the result matches the function `target` and was not inserted yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         if self.candidate is None:
@@ -326,7 +328,7 @@ class KeptResult:
         """Find the function of this result in a snapshot.
 
         Raises:
-            AdaCoderError: the function does not exist, or the result does not fit the function.
+            AdaCoderError: the function does not exist, or no longer matches the result.
         """
         target = snapshot.find(qualname=self.qualname)
         if not self.fits(target):
@@ -345,7 +347,9 @@ class KeptResult:
         return tuple(Edit(start + each.start, start + each.end, each.text) for each in self.additions)
 
     def nth(self, number: object) -> str:
-        """Return the text of a candidate by its number. Candidates are numbered from 1 in the order of evaluation.
+        """Return the text of a candidate by its number.
+
+        Candidates are numbered from 1 in the order of their evaluation.
 
         Raises:
             AdaCoderError: the candidate does not exist.
@@ -358,7 +362,7 @@ class KeptResult:
         return self.evaluated[number - 1]
 
     def equals(self, other: KeptResult) -> bool:
-        """Return whether both results would write the same text into the same function."""
+        """Return whether this result and `other` would insert the same text into the same function."""
         mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
         return mine == theirs
 
@@ -368,14 +372,14 @@ def _without_blank_lines(text: str) -> int:
 
 
 def edits_of(outcome: Outcome) -> tuple[Edit, ...]:
-    """Return the edits that insert the candidate of an Outcome, even if only some examples passed."""
+    """Return the edits that insert the candidate of an Outcome. The candidate may have passed only some examples."""
     if outcome.status is Status.PARTIAL and outcome.verdict is not None:
         return outcome.verdict.edits
     return outcome.edits
 
 
 def read_reply(text: str, target: Target) -> Candidate:
-    """Read a candidate from text, such as a reply of a model or code from a client."""
+    """Read a candidate from a model's reply, or from code that a client sends."""
     from adacoder.service import from_reply
 
     return from_reply(text, target)
@@ -390,7 +394,7 @@ def score_of(outcome: Outcome) -> str:
 
 
 def reach_of(outcome: Outcome) -> tuple[int, ...]:
-    """Return the rank of an Outcome as a tuple. A higher tuple is better.
+    """Return the rank of an Outcome. A higher tuple is better.
 
     Verified ranks above unverified, and unverified above partial. Among partial Outcomes, more passed examples rank
     higher.

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from adacoder.lsp.snapshot import Snapshot
 
 _PAUSE = 0.08
-"""Minimum seconds between two notifications while a reply grows."""
+"""Minimum number of seconds between two notifications."""
 _TAIL = 4000
-"""Number of characters at the end of a reply that are read."""
+"""Number of characters at the end of a reply that are searched for lines."""
 _LINES = 40
 """Maximum number of lines in a notification."""
 
 
 class LiveReply:
-    """Sends the end of a growing reply to a client that shows it next to the function."""
+    """Sends the last lines of a growing reply to a client, which shows them next to the function."""
 
     def __init__(self, client: Client, job_id: str, snapshot: Snapshot, target: Target) -> None:
-        """Compute the position of the function. Call this in a thread, because it reads the whole file's text."""
+        """Compute the position of the function. Call this in a thread, because a long file takes time."""
         lines = Lines(target.text)
         ends = target.definition.start, target.docstring_span.end
         first, last = (lines.line_at(offset) - target.module.first_line for offset in ends)
@@ -41,7 +41,7 @@ class LiveReply:
         self._later: asyncio.TimerHandle | None = None
 
     def listen(self, event: OpenStep | Step | Waiting, message: str) -> None:
-        """Handle an event of the Journal. `message` is the progress message for it."""
+        """Update the displayed reply after a Journal event. `message` is the progress message of this event."""
         self._message = message
         if isinstance(event, OpenStep):
             self._text = event.text or self._text

@@ -1,7 +1,7 @@
 """Offer code actions for the function under the cursor, and for pages of documentation.
 
-Editors request actions at every movement of the cursor, so this module only reads the text. An action contains a
-command instead of an edit, because no editor waits for an edit until a model has written a function.
+Editors request actions at every movement of the cursor, so this module only reads the text. An action runs a command
+instead of an edit, because an editor does not wait until a model has written a function.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adacoder.report.differences import answers
 from adacoder.source.notebook import alone
 
 _LOOKED_THROUGH = 20_000
-"""Maximum length of a text that is parsed for each request. Parsing takes up to 10 ms."""
+"""Maximum length of a text that is parsed for each request. To parse such a text takes up to 10 ms."""
 
 
 _PREFERRED = (COMMAND + "fix", COMMAND + "generate")
@@ -34,21 +34,21 @@ class FileState:
     """Facts about the functions of a file that the text of the file does not show."""
 
     running: Mapping[str, str] = field(default_factory=dict)
-    """Ids of running jobs, by qualified name of the function."""
+    """Ids of running jobs. The keys are qualified names of functions."""
     kept: Sequence[KeptResult] = ()
     last_job: Callable[[str], str | None] = lambda name: None
-    """Function that returns the id of the last job on a function, given its qualified name."""
+    """Callback that returns the id of the last job on the function with the given qualified name."""
     failing: frozenset[str] = frozenset()
     """Qualified names of the functions that fail their examples in the current text."""
     asking: Mapping[str, Evidence] = field(default_factory=dict)
-    """Evidence with an open question, by qualified name of the function."""
+    """Evidence with an open question. The keys are qualified names of functions."""
     earlier: Callable[[Target], Sequence[Candidate]] = lambda target: ()
-    """Function that returns the earlier candidates for a target."""
+    """Callback that returns the earlier candidates for a function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An action, before its conversion for the client."""
+    """A code action, before the conversion for the client."""
 
     kind: str
     title: str
@@ -56,9 +56,9 @@ class Offer:
     obstacle: str | None = None
     """The reason why the action is unavailable, or None."""
     diagnostics: tuple[types.Diagnostic, ...] = ()
-    """The diagnostics that the action resolves."""
+    """The diagnostics that the action fixes."""
     arguments: Mapping[str, JSON] | None = None
-    """The arguments of the command. If None, they identify the function at the cursor."""
+    """The arguments of the action's command. None stands for the function at the cursor."""
     is_urgent: bool = False
     """True if the editor should show a light bulb for the action."""
 
@@ -74,11 +74,10 @@ def code_actions(
 
     The most useful action is the first.
 
-    If the editor asks without a request from the user, only urgent actions are returned: the editor shows a light bulb
-    for them.
+    Only urgent actions are returned if the editor asks by itself to show a light bulb. Urgent actions generate a stub,
+    fix a failing function, answer a question, or concern a job or its result.
 
-    Urgent actions generate a stub, fix a failing function, answer a question, or concern a running job or a kept
-    result. An unavailable action is returned only if the client asked for its kind and can show the reason.
+    An unavailable action is returned only if the client asks for its kind and can show the reason.
     """
     state = state or FileState()
     target, obstacle = (None, None) if is_page(snapshot.path) else _function_around(snapshot, line)
@@ -91,7 +90,7 @@ def code_actions(
     elif target is None:
         offers = [*_documenting(snapshot, line), *_impossible(obstacle)]
     elif target.qualname in state.running:
-        offers = [*_of_state(target, state), *_journal(target, state)]  # only one job may work on a function
+        offers = [*_of_state(target, state), *_journal(target, state)]  # only one job may work on a function at a time
     else:
         offers = [*_answers(target, asked, state), *_of_state(target, state), *_needed(snapshot, target, failed, state)]
         offers += [*_more(snapshot, target, state), *_journal(target, state)] if is_asked else []
@@ -102,9 +101,9 @@ def code_actions(
 def explained(
     params: types.CodeActionParams, reason: str, client: types.ClientCapabilities
 ) -> list[types.CodeAction | types.Command]:
-    """Explain why a document has no actions: return one action whose title is the reason.
+    """Return an action whose title is the reason why a document has no actions.
 
-    If the editor can show unavailable actions, return the usual actions as unavailable, with the reason.
+    If the editor can show unavailable actions, return the usual actions, marked as unavailable for this reason.
     """
     title = Offer(GENERATE_KIND, f"AdaCoder: {reason}", COMMAND + "generate")
     is_shown = params.context.only and _shows_obstacles(client)
@@ -118,7 +117,7 @@ def _chosen(
     client: types.ClientCapabilities,
     here: Mapping[str, JSON],
 ) -> list[types.CodeAction | types.Command]:
-    """Return the requested actions. An offer without arguments gets the arguments `here`."""
+    """Return the offers that the client requested. An offer without arguments gets the arguments `here`."""
     is_asked = context.trigger_kind is not types.CodeActionTriggerKind.Automatic
     offers = [each for each in offers if _is_wanted(each.kind, context.only) and (is_asked or each.is_urgent)]
     if not (context.only and _shows_obstacles(client)):
@@ -131,7 +130,7 @@ def _shows_obstacles(client: types.ClientCapabilities) -> bool:
 
 
 def _of_page(snapshot: Snapshot, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the actions for a page of documentation, which concern only its examples."""
+    """Return the actions for a page of documentation. They only concern examples."""
     from adacoder.source.pages import may_have_examples
 
     name = snapshot.path.name
@@ -161,7 +160,7 @@ def _of_state(target: Target, state: FileState) -> list[Offer]:
 
 
 def _answers(target: Target, asked: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return an action for each answer to the function's open question."""
+    """Return an action for each possible answer to the open question about the function."""
     evidence = state.asking.get(target.qualname)
     if evidence is None or evidence.question is None:
         return []
@@ -184,13 +183,13 @@ def _about_job(title: str, command: str, job_id: str) -> Offer:
 
 
 def _needed(snapshot: Snapshot, target: Target, failed: tuple[types.Diagnostic, ...], state: FileState) -> list[Offer]:
-    """Return the actions to generate and to fix the function. The more useful action is the first."""
+    """Return the actions that generate and fix the function. The more useful action is the first."""
     title = f"AdaCoder: generate function '{target.name}'"
     generate = Offer(GENERATE_KIND, title, COMMAND + "generate", is_urgent=target.is_stub)
     if failed:
         command = COMMAND + ("generate" if target.is_stub else "fix")
         fix = Offer(FIX_KIND, "Fix with AdaCoder", command, diagnostics=failed, is_urgent=True)
-        # Do not offer to write the outputs of a candidate that was not inserted.
+        # The outputs of a candidate that is not in the file must not be accepted.
         shown = failed if target.qualname in state.failing else ()
         return [fix, generate, *_accepting(snapshot, shown), *_clearing(target.name, failed)]
     unwritten = f"'{target.name}' has no body yet: generate it." if target.is_stub else None
@@ -205,7 +204,7 @@ def _clearing(name: str, failed: tuple[types.Diagnostic, ...]) -> list[Offer]:
 
 
 def _accepting(snapshot: Snapshot, failed: Sequence[types.Diagnostic]) -> list[Offer]:
-    """Return an action for each wrong output, which replaces the expected output by the actual output."""
+    """Return an action for each wrong output. The action replaces the expected output by the actual output."""
     return [
         Offer(
             FIX_KIND,
@@ -233,7 +232,7 @@ def _journal(target: Target, state: FileState) -> list[Offer]:
 
 
 def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
-    """Return the actions that are less often needed. They never cause a light bulb."""
+    """Return the actions that are less often needed. They show no light bulb."""
     offers: list[Offer] = []
     if not target.is_stub or state.earlier(target):
         offers.append(Offer(GENERATE_KIND, f"AdaCoder: another candidate for '{target.name}'", COMMAND + "another"))
@@ -249,9 +248,10 @@ def _more(snapshot: Snapshot, target: Target, state: FileState) -> list[Offer]:
 
 
 def _needs_stubs(target: Target) -> bool:
-    """Return whether to offer generating all stubs: `target` is one of several stubs, or uses a stub.
+    """Return whether to offer to generate all stubs of the file.
 
-    A long text is not parsed. Then the offer is made for every stub.
+    The offer is made if `target` is one of several stubs, or uses a stub. A long text is not parsed, and the offer is
+    made for every stub.
     """
     target = alone(target)
     if len(target.text) > _LOOKED_THROUGH:
@@ -263,7 +263,7 @@ def _needs_stubs(target: Target) -> bool:
 
 
 def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
-    """Return the action that writes the skeleton of a missing docstring."""
+    """Return the action that writes a docstring skeleton, if the function has no docstring."""
     from adacoder.source.locate import undocumented
 
     found = undocumented(snapshot.code, snapshot.path, line=line)
@@ -274,7 +274,7 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
 
 
 def _testing(snapshot: Snapshot, line: int) -> list[Offer]:
-    """Return the action that makes the test at `line` pass."""
+    """Return the action to make the test at `line` pass."""
     from adacoder.source.locate import test_at
 
     test = test_at(snapshot.text, line) if is_test_file(snapshot.path) else None
@@ -292,7 +292,7 @@ def _impossible(obstacle: str | None) -> list[Offer]:
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Return whether a client that asks for the kinds `only` wants `kind`. A kind `a` includes `a.b`."""
+    """Return whether a client that asks for the kinds `only` accepts `kind`. A kind `a` includes the kind `a.b`."""
     return not only or any(not each or f"{kind}.".startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -301,7 +301,7 @@ def _text(kind: str) -> str:
 
 
 def _function_around(snapshot: Snapshot, line: int) -> tuple[Target | None, str | None]:
-    """Return the function at `line`, or the reason why there is none."""
+    """Return the function at `line`, or the reason why there is no function."""
     try:
         return snapshot.find(line=line), None
     except TargetError as error:
@@ -320,7 +320,7 @@ def _argument(snapshot: Snapshot, line: int, target: Target | None) -> dict[str,
 def _in_terms_of(
     client: types.ClientCapabilities, offer: Offer, arguments: Sequence[Mapping[str, JSON]]
 ) -> types.CodeAction | types.Command:
-    """Convert an offer to a code action, or to a command for clients that do not support code actions."""
+    """Convert an offer to a code action. For a client that does not support code actions, convert it to a command."""
     command = types.Command(title=offer.title, command=offer.command, arguments=[*arguments])
     if get_capability(client, "text_document.code_action.code_action_literal_support", None) is None:
         return command

@@ -1,7 +1,7 @@
 """Offer kept results as inline completions, which editors show as grey text at the cursor.
 
-An inline completion can replace only a part of one line. So a result is offered only if it is a single edit at the
-cursor's line. Other results, such as a result that adds an import, are offered by actions and lenses.
+An inline completion can only replace a part of one line. So a result is only offered if it needs a single edit at the
+cursor. For other results, there are code actions and lenses.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def completions(
 ) -> list[types.InlineCompletionItem]:
     """Return the inline completions at the cursor, the latest result first.
 
-    Only a result that was verified for exactly this text of the module is offered. Accepting it also checks the new
-    text, because the user may have typed in the meantime.
+    A result is only offered if it was verified for the current text of the module. An accepted completion is checked
+    again, because the user may have typed meanwhile.
     """
     lines = Lines(snapshot.text)
     cursor = offset_at(lines, at.line, at.character, encoding)
@@ -42,18 +42,18 @@ def completions(
 
 
 def _is_near(result: KeptResult, cursor: int, lines: Lines) -> bool:
-    """Return whether the cursor may be in the function of a result, or on the line below.
+    """Return whether the cursor may be in the function of a result, or on the line below the function.
 
-    This is a fast check without parsing.
+    This fast check needs no parser.
     """
     start = lines.text.rfind(result.source, 0, cursor + len(result.source))
     return start >= 0 and lines.line_at(cursor) <= lines.line_at(start + len(result.source)) + 1
 
 
 def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines) -> Iterator[Edit]:
-    """Yield the edit that inserts the result, if a single edit at the cursor can do so.
+    """Yield the edit that inserts the result, if a single edit at the cursor is enough.
 
-    A result with invisible characters is skipped. The preview of its lens makes these characters visible.
+    A result with invisible characters is skipped. The diff of the result makes such characters visible.
     """
     try:
         target = result.function_in(snapshot)
@@ -74,5 +74,5 @@ def _at_cursor(result: KeptResult, snapshot: Snapshot, cursor: int, lines: Lines
         start, end = lines.starts[line], lines.end(line)
         terminator, body = text[edit.end : start], edit.text.lstrip("\r\n")
         if body != edit.text and not (terminator + text[start:end]).strip():
-            # An empty line existed before and is kept. On an indented line, the user has begun to write the body.
+            # Keep an empty line that existed before. On an indented line, the user has begun to write the body.
             yield Edit(start, end, body if start < end else body + terminator)

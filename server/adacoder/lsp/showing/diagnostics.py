@@ -1,8 +1,6 @@
-"""Create diagnostics for failed examples, at the lines of the examples.
+"""Create diagnostics for failed examples, for open questions, and for lines that no example reached.
 
-Further diagnostics ask which of two outputs is right. With the setting `unreachedHints`, hints mark the lines that no
-example reached. Diagnostics are sent only when the evidence changes, because clients move them together with their
-lines.
+Diagnostics are only sent if the evidence changes, because clients move diagnostics together with their lines.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ SOURCE = "adacoder"
 UNREACHED = "unreached"
 """Code of a diagnostic for a line that no example reached."""
 DIFFERS = "differs"
-"""Code of a diagnostic that asks which output is right. All other codes are values of FailureKind."""
+"""Code of a diagnostic that asks which of two outputs is right. All other codes are values of FailureKind."""
 
 
 def diagnostics(
@@ -34,7 +32,7 @@ def diagnostics(
 ) -> Iterator[types.Diagnostic]:
     """Yield the diagnostics for evidence about the current text.
 
-    A failure that concerns the whole module is reported only once.
+    A failure of the whole module is reported only once.
     """
     told: set[str] = set()
     for placed in evidence:
@@ -82,7 +80,7 @@ class _Unconverted:
 def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) -> Iterator[_Unconverted]:
     evidence, failure = placed.evidence, placed.evidence.failure
     severities = types.DiagnosticSeverity
-    severity = severities.Error if evidence.is_of_text else severities.Information  # the failed code is not in the file
+    severity = severities.Error if evidence.is_of_text else severities.Information  # a candidate is not in the file
     whose = "" if evidence.is_of_text else "AdaCoder's best attempt, which is not inserted: "
     for result in evidence.failing:
         is_first = failure is not None and failure.example == result.example
@@ -106,10 +104,7 @@ def _line_diagnostics(placed: Placed, lines: Sequence[str], *, unreached: bool) 
 
 
 def place_of(example: Example, placed: Placed, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first and the last line of an example.
-
-    If the example is not there any more, return the line of the `def`.
-    """
+    """Return the first and the last line of an example. If the example was removed, return the line of the `def`."""
     statement = example.source.rstrip("\n").split("\n")
     first = placed.line_of_example(example.line)
     last = first + len(statement) - 1

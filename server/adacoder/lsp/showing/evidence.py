@@ -1,9 +1,9 @@
 """Store the latest evidence for each function: the results of its examples, and the text on which they ran.
 
-All displays read the evidence from here. When a document changes, this module compares lines to find each function and
-to see if its text is the same. If an earlier text returns, for example by an undo, its evidence is valid again.
+When a document changes, this module compares lines to find each function and to see if its text is unchanged. If an
+earlier text returns, for example by an undo, its evidence is valid again.
 
-This store is separate from `Results`, because a check on save has evidence without a job.
+`Results` stores jobs and their results. Evidence is separate, because a check on save is not a job.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from adacoder.lsp.snapshot import Uri
 
 _MOST = 5_000
-"""Maximum number of functions with evidence. The oldest evidence is dropped first."""
+"""Maximum number of functions with evidence. If there are more, the oldest evidence is deleted."""
 _FAILED = frozenset({Status.PARTIAL, Status.FAILED, Status.DENIED, Status.ERROR})
 _FOUND = frozenset({Status.VERIFIED, Status.UNVERIFIED}) | _FAILED
-"""Statuses that count as evidence, if the Outcome has a Verdict."""
+"""Statuses of an Outcome that contains evidence."""
 _LINE_END = "\r\n"
 
 
@@ -61,40 +61,43 @@ class Evidence:
     total: int
     verdict: Verdict
     answer: Mapping[str, JSON]
-    """The Outcome in the form of `--json`."""
+    """The Outcome as JSON, as `--json` prints it."""
     examples: tuple[Mapping[str, JSON], ...]
-    """One result for each example, in the form of `example_results`."""
+    """Results of the examples, as from `example_results`."""
     lines: tuple[str, ...]
     """The function's lines in the document, without line ends."""
     text: int
-    """Hash of the whole document at the time of the run."""
+    """Hash of the document's text at the time of the run."""
     is_of_text: bool
-    """True if the examples ran on the text in the document. False if they ran on a candidate that is not there."""
+    """True if the examples ran on the text in the document.
+
+    False if they ran on a candidate that is not in the document.
+    """
     job_id: str | None
     """Id of the job whose result the evidence describes."""
     first: int
     """0-based first line of the function in the document, at the time of the run."""
     examples_from: int
-    """First line of the function in the module. The line numbers of its examples count from the same start."""
+    """First line of the function in the module, counted as in the examples' line numbers."""
     header: int
-    """Number of lines above the `def`, such as decorators."""
+    """Number of lines above the `def` that belong to the function, such as decorators."""
     at: float
-    """Time of the run, as from `time.time()`."""
+    """Time of the run, in seconds since the epoch."""
     behaviour: BehaviourDiff | None = None
-    """The comparison with the previous version of the function, if there was one."""
+    """Comparison with the previous version of the function, or None."""
     cross_check: CrossCheck | None = None
-    """The comparison with a second program, if there was one."""
+    """Comparison with a second program that a model has written, or None."""
     question: Difference | None = None
-    """The open question about a different output of the second program, if there is one."""
+    """Open question to the user, about an output that differs between the two programs."""
 
     @property
     def tests(self) -> tuple[int, int]:
-        """The number of passed tests of the project, and the number of tests that count."""
+        """The numbers of the project's tests that passed, and that count."""
         return self.verdict.tests_score
 
     @property
     def failed(self) -> bool:
-        """True if an example failed, or if no example could run."""
+        """True if an example failed, or if the examples could not run."""
         return self.status in _FAILED
 
     @property
@@ -104,7 +107,7 @@ class Evidence:
 
     @property
     def failing(self) -> tuple[ExampleResult, ...]:
-        """Results of the failed examples, always including the example that caused the first failure."""
+        """Results of the failed examples. The example of the first failure is always included."""
         if (failure := self.failure) is None:
             return ()
         found = [
@@ -124,12 +127,12 @@ class Evidence:
         return max(time.time() - self.at, 0.0)
 
     def is_about(self, source: str) -> bool:
-        """Return whether the examples ran on exactly the function text `source`."""
+        """Return whether the examples ran on the function text `source`."""
         return self.is_of_text and self.lines == _cut(source)
 
     @property
     def coverage(self) -> Coverage | None:
-        """Coverage of the text in the document. None if the examples ran on a candidate."""
+        """Coverage of the function's lines. None if the examples ran on a candidate."""
         return self.verdict.coverage if self.is_of_text else None
 
 
@@ -154,19 +157,19 @@ class Placed:
         return self.first + self.evidence.header
 
     def line_of_example(self, line: int) -> int:
-        """Return the current line of an example, from the `line` of its Example."""
+        """Return the current line of an example. `line` is the attribute of the same name of the Example."""
         return self.first + line - self.evidence.examples_from
 
     def line_of_code(self, number: int) -> int:
-        """Return the current 0-based line of code. `number` is the line number in the coverage."""
+        """Return the current 0-based line of code. `number` is a line number in the coverage."""
         return self.first + number - 1 - self.evidence.first
 
 
 def example_results(outcome: Outcome) -> tuple[dict[str, JSON], ...]:
     """Return the `state`, `got`, `error` and `hint` of each example.
 
-    The state is `passed`, `failed`, `skipped`, or `unknown` if the example did not run. An example that did not end is
-    `failed`.
+    The state is `passed`, `failed`, `skipped`, or `unknown` if the example did not run. An example that was stopped
+    counts as `failed`.
     """
     verdict = outcome.verdict or Verdict(None)
     ran = {result.example: result for result in verdict.results}
@@ -192,19 +195,19 @@ def _state(example: Example, result: ExampleResult | None) -> str:
 def evidence_of(
     uri: Uri, outcome: Outcome, answer: Mapping[str, JSON], *, is_inserted: bool, job_id: str | None = None
 ) -> Evidence | None:
-    """Return the evidence in an Outcome, or None.
+    """Return the evidence in an Outcome, or None if the Outcome has no evidence.
 
     Args:
-        uri: the document.
-        outcome: the Outcome of a request. Its target has the text on which the request worked.
-        answer: the Outcome in the form of `--json`.
+        uri: URI of the document.
+        outcome: the Outcome of a request. Its target contains the text before the edits.
+        answer: the Outcome as JSON, as `--json` prints it.
         is_inserted: True if the edits of the Outcome were made.
-        job_id: the id of the job.
+        job_id: id of the job, if the Outcome comes from a job.
     """
     if outcome.status not in _FOUND or outcome.verdict is None:
         return None
     if outcome.status is Status.FAILED and outcome.verdict.failure is None:
-        return None  # the code passes, and only the search for a further candidate failed
+        return None  # the code passes; only the search for another candidate failed
     target = outcome.target
     lines = Lines(target.text)
     before = lines.line_at(target.definition.start)
@@ -232,7 +235,7 @@ def evidence_of(
 
 
 def _as_left(target: Target, inserted: Outcome | None) -> tuple[str, int, int]:
-    """Return the text after the edits, and the start and end of the function in it."""
+    """Return the text after the edits of `inserted`. Also return the start and end of the function in this text."""
     start, end = target.definition.start, target.definition.end
     edits = inserted.edits if inserted else ()
     longer = [(edit, len(edit.text) - edit.end + edit.start) for edit in edits]
@@ -245,14 +248,17 @@ class EvidenceRoom:
     """Stores the latest evidence for each function in all documents."""
 
     def __init__(self, changed: Callable[[Uri], None] = lambda uri: None) -> None:
-        """Call `changed` with the URI of a document after its valid evidence has changed."""
+        """Create an empty store.
+
+        `changed` is called with the URI of a document after its valid evidence has changed.
+        """
         self._changed = changed
         self._kept: dict[tuple[Uri, str], Placed] = {}
-        """Evidence by document and qualified name, the oldest first."""
+        """Evidence by document and qualified name of the function, the oldest first."""
         self._by_uri: dict[Uri, dict[str, Placed]] = {}
 
     def of(self, uri: Uri) -> list[Placed]:
-        """Return the evidence for a document in the order of its functions. It includes evidence for older texts."""
+        """Return the evidence for a document in the order of the functions, including evidence for earlier texts."""
         return sorted(self._by_uri.get(uri, {}).values(), key=lambda placed: placed.first)
 
     def at(self, uri: Uri, qualname: str) -> Placed | None:
@@ -268,12 +274,12 @@ class EvidenceRoom:
         )
 
     def record(self, evidence: Evidence, lines: Sequence[str] | None) -> None:
-        """Store evidence. `lines` are the current lines of the document, or None if it is not open.
+        """Store evidence. `lines` are the current lines of the document, or None if the document is not open.
 
-        Verified evidence for an unchanged text takes over the comparisons from the evidence that it replaces.
+        If the text is unchanged, verified evidence inherits the comparisons of the previous evidence.
 
-        Evidence for a candidate that was not inserted never replaces evidence for the current text. It is kept only
-        while the document is open and the function unchanged.
+        Evidence for a candidate that is not in the file never replaces evidence for the current text. Such evidence is
+        deleted when the function changes.
         """
         known = self.at(evidence.uri, evidence.qualname)
         if not evidence.is_of_text and known is not None and known.holds and known.evidence.is_of_text:
@@ -285,7 +291,7 @@ class EvidenceRoom:
             evidence = replace(evidence, **kept)  # type: ignore[arg-type]
         placed = Placed(evidence, evidence.first, holds=False)
         if lines is not None:
-            is_there = _stands_at(evidence, placed.first, lines)  # usually true, and faster than a search
+            is_there = _stands_at(evidence, placed.first, lines)  # usually true, and faster than the search
             placed = replace(placed, holds=True) if is_there else _found_again(placed, lines, _index(lines))
         if not (evidence.is_of_text or placed.holds):
             return
@@ -295,9 +301,9 @@ class EvidenceRoom:
         self._changed(evidence.uri)
 
     def revise(self, evidence: Evidence, **changes: Any) -> Evidence | None:
-        """Change fields of the evidence for a function, and return the new evidence.
+        """Change fields of the stored evidence, and return the new evidence.
 
-        If the latest evidence is for another text, change nothing and return None.
+        If `evidence` is not about the latest evaluated text, change nothing and return None.
         """
         placed = self.same(evidence)
         if placed is None:
@@ -308,13 +314,13 @@ class EvidenceRoom:
         return revised
 
     def same(self, evidence: Evidence) -> Placed | None:
-        """Return the latest evidence for the same function and text, or None."""
+        """Return the stored evidence for the same function and text as `evidence`, or None."""
         placed = self.at(evidence.uri, evidence.qualname)
         is_same = placed is not None and placed.evidence.is_of_text and placed.evidence.lines == evidence.lines
         return placed if is_same else None
 
     def asking(self, uri: Uri) -> dict[str, Evidence]:
-        """Return the evidence with an open question, by qualified name."""
+        """Return the evidence with open questions. The keys are qualified names of functions."""
         found = (
             each for each in self._by_uri.get(uri, {}).values() if each.holds and each.evidence.question is not None
         )
@@ -330,16 +336,16 @@ class EvidenceRoom:
         return len(keys)
 
     def dropped(self, job_id: str) -> None:
-        """Delete the evidence for a job's candidate, unless the candidate was inserted."""
+        """Delete the evidence for a candidate of this job that is not in the file."""
         for key, placed in list(self._kept.items()):
             if placed.evidence.job_id == job_id and not placed.evidence.is_of_text:
                 self._drop(key)
                 self._changed(key[0])
 
     def opened(self, uri: Uri, lines: Sequence[str]) -> None:
-        """Find the functions of the evidence in a document that was opened.
+        """Find the functions that have evidence in a document that was opened.
 
-        Evidence for a text that is not in the document is deleted, because unsaved text does not return.
+        Evidence for any other text is deleted, because a text that was not saved does not return.
         """
         self._replaced(uri, lines)
         for name in [name for name, placed in self._by_uri.get(uri, {}).items() if not placed.holds]:
@@ -350,7 +356,10 @@ class EvidenceRoom:
         self._update(uri, (replace(placed, holds=False) for placed in self.of(uri)))
 
     def changed(self, uri: Uri, changes: Iterable[types.TextDocumentContentChangeEvent], lines: Sequence[str]) -> None:
-        """Update the positions and validity of evidence after changes of a document. `lines` are its new lines."""
+        """Update evidence after changes of a document: its position, and if it is still valid.
+
+        `lines` are the new lines of the document.
+        """
         if uri not in self._by_uri:
             return
         placed, touched, fresh = self.of(uri), set[str](), list[range]()
@@ -379,7 +388,7 @@ class EvidenceRoom:
             key = uri, placed.evidence.qualname
             if placed.holds or placed.evidence.is_of_text:
                 self._kept[key] = self._by_uri[uri][key[1]] = placed
-            else:  # the evidence was for a candidate, and the function has changed
+            else:  # evidence for a candidate is useless after a change of the function
                 self._drop(key)
         if held != {name for name, placed in self._by_uri.get(uri, {}).items() if placed.holds}:
             self._changed(uri)
@@ -398,8 +407,8 @@ class EvidenceRoom:
 def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
     """Return the evidence of functions that may differ after a change of the lines `start` to `end`.
 
-    A function right below may have got a decorator. The function above may have got a longer body. Neither can happen
-    to a page of documentation or to a module's docstring.
+    This includes the function right below, which may have a new decorator, and the function above, which may have a
+    longer body.
     """
     nearest = max((each.first for each in placed if each.first < start), default=0)
     return [
@@ -410,7 +419,7 @@ def _touched(placed: Sequence[Placed], start: int, end: int) -> list[Placed]:
 
 
 def _moved(placed: Placed, start: types.Position, end: types.Position, added: int) -> Placed:
-    """Update the first line of a function after a change that begins above it."""
+    """Update the first line of a function after a change that begins above the function."""
     if end.line < placed.first or (end.line == placed.first and not end.character):
         more = added - (end.line - start.line)
         return replace(placed, first=placed.first + more) if more else placed
@@ -420,8 +429,8 @@ def _moved(placed: Placed, start: types.Position, end: types.Position, added: in
 def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> Placed:
     """Check if the text of the function is unchanged, and find its position.
 
-    Some editors replace more text than they change, so the function may begin in one of the `fresh` lines. If an editor
-    reports an edit of AdaCoder late, the function is where it was at the time of the run.
+    Some editors replace more text than they change, so the function may begin in one of the `fresh` lines. Other
+    editors report an inserted function late, so the function may also begin where the evidence says.
     """
     evidence = placed.evidence
     places = dict.fromkeys(chain((placed.first, evidence.first), *fresh))
@@ -433,9 +442,9 @@ def _compared(placed: Placed, lines: Sequence[str], fresh: Sequence[range]) -> P
 
 
 def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequence[range]) -> bool:
-    """Return whether a changed line shows that the function does not begin at `first`.
+    """Return whether the function cannot begin at `first`, because a changed line is different.
 
-    This makes a full comparison unnecessary at most keystrokes.
+    This fast check makes a full comparison unnecessary at most keystrokes.
     """
     own = evidence.lines
     inside = (number for each in fresh for number in each if first <= number < min(first + len(own), len(lines)))
@@ -443,7 +452,7 @@ def _differs(evidence: Evidence, first: int, lines: Sequence[str], fresh: Sequen
 
 
 def _found_again(placed: Placed, lines: Sequence[str], index: dict[str, list[int]]) -> Placed:
-    """Find the function in `lines`. If its text occurs several times, take the nearest place."""
+    """Find the function in `lines`. If its text occurs several times, choose the nearest occurrence."""
     evidence = placed.evidence
     places = index.get(evidence.lines[0], ())
     same = [line for line in places if _stands_at(evidence, line, lines)]
@@ -472,7 +481,7 @@ def _stands_at(evidence: Evidence, first: int, lines: Sequence[str]) -> bool:
         return False  # a decorator was added
     depth = indent_width(indent_of(own[0]))
     after = next((line for line in _between(lines, end, len(lines)) if line.strip()), "")
-    return not after or indent_width(indent_of(after)) <= depth  # else new lines belong to the body
+    return not after or indent_width(indent_of(after)) <= depth  # an indented line below belongs to the function's body
 
 
 def _between(lines: Sequence[str], start: int, end: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Run the examples in a file when the file is saved, if the setting `checkOnSave` is on."""
+"""Check a file when it is saved, if the setting `checkOnSave` is on."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _QUIET = 1.0
-"""Seconds after which a check shows its progress."""
+"""Seconds after which the progress of a check is shown."""
 
 
 class Saving:
-    """Runs the checks of saved files, at most one check for each file at a time."""
+    """Runs the checks of saved files, at most one check of each file at a time."""
 
     def __init__(self, client: Client, shown: Shown, jobs: Jobs) -> None:
         self._client = client
@@ -40,9 +40,9 @@ class Saving:
         self._running: dict[Uri, asyncio.Task[None]] = {}
 
     def saved(self, uri: Uri, cells: Sequence[Uri] | None = None) -> None:
-        """Check a saved document, and cancel the previous check of it.
+        """Check a saved document. Cancel the previous check of the same document.
 
-        The `cells` of a notebook are checked one after another.
+        In a notebook, the documents `cells` are checked one after another.
         """
         if uri in self._running:
             self._running[uri].cancel()
@@ -106,5 +106,5 @@ def _functions(snapshot: Snapshot) -> tuple[Documented, ...]:
 
 
 def _has_examples(function: Documented) -> bool:
-    """Return whether a function needs a check. A stub needs none, because its examples always fail."""
+    """Return whether a function needs a check. A stub is not checked, because its examples always fail."""
     return not function.target.is_stub and bool(function.target.examples or function.unreadable)

@@ -1,8 +1,4 @@
-"""Keep the evidence that an editor shows up to date.
-
-Only lenses need more than the stored evidence: the functions of the whole file. A thread finds them after each change
-of the file.
-"""
+"""Update the diagnostics, lenses and hints of an editor when the evidence changes."""
 
 from __future__ import annotations
 
@@ -35,12 +31,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LIFETIME = 2.0
-"""Seconds for which the settings of a document are reused, unless the editor announces a change.
+"""Seconds for which the settings of a document are reused, so that the editor is not asked at each keystroke.
 
-Otherwise the editor would be asked for settings at each keystroke.
+After the editor has announced a change of settings, they are requested again.
 """
 _PAUSE = 0.2
-"""Minimum seconds between two requests to refresh lenses and hints."""
+"""Minimum number of seconds between two requests to refresh lenses and hints."""
 _PATIENCE = 5.0
 _REFRESHED = {
     "workspace.code_lens.refresh_support": types.WORKSPACE_CODE_LENS_REFRESH,
@@ -60,13 +56,13 @@ class Publisher:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sent: dict[Uri, list[Any]] = {}
-        """The evidence and settings behind the last diagnostics of each document.
+        """Evidence and settings that determined the last diagnostics of each document.
 
         A document without diagnostics has no entry.
         """
 
     def publish(self, uri: Uri, evidence: Sequence[Placed], lines: Sequence[str], *, unreached: bool) -> None:
-        """Send the diagnostics of a document. `lines` is empty if the document is closed."""
+        """Send the diagnostics of a document, if they have changed. `lines` is empty if the document is closed."""
         held = [each for each in evidence if each.holds]
         told = [each.evidence for each in held if each.evidence.failed or each.evidence.question or unreached]
         basis: list[Any] = [(each, unreached) for each in told]
@@ -79,7 +75,7 @@ class Publisher:
         document = self._client.workspace.text_documents.get(uri)
         self._client.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
-                uri=document.uri if document else uri,  # `uri` may be a different spelling of the same URI
+                uri=document.uri if document else uri,  # the client may spell the same URI differently
                 diagnostics=list(diagnostics(held, lines, encoding_of(self._client.workspace), unreached=unreached)),
                 version=document.version if document and knows_versions else None,
             )
@@ -87,7 +83,7 @@ class Publisher:
 
 
 class Shown:
-    """Updates the evidence that one client shows."""
+    """Updates the evidence that an editor shows."""
 
     def __init__(self, client: Client) -> None:
         self.evidence = EvidenceRoom(self._changed)
@@ -95,7 +91,7 @@ class Shown:
         self._publisher = Publisher(client)
         self._settings: dict[Uri, _RecentSettings] = {}
         self._change = 0
-        """Number of changes of the editor's settings so far."""
+        """Number of times that the editor's settings have changed."""
         self._refreshing = False
         self._again = False
 
@@ -105,17 +101,17 @@ class Shown:
         return found
 
     async def settings(self, uri: Uri) -> Settings:
-        """Return the settings of a document, which may be up to `_LIFETIME` seconds old."""
+        """Return the settings of a document. They may be up to `_LIFETIME` seconds old."""
         known = self._settings.get(uri)
         while known is None or time.monotonic() > known.until:
             change = self._change
             found = _RecentSettings(await self._asked(uri), time.monotonic() + _LIFETIME)
-            if change == self._change:  # else a setting has changed during the wait
+            if change == self._change:  # else the settings have changed meanwhile
                 self._settings[uri] = known = found
         return known.settings
 
     def configured(self) -> None:
-        """Update all displays after a change of the settings."""
+        """Update everything that is shown after a change of the settings."""
         self._change += 1
         uris = list(self._settings)
         self._settings.clear()
@@ -132,10 +128,10 @@ class Shown:
         job_id: str | None = None,
         is_asked: bool = False,
     ) -> None:
-        """Record the evidence in an Outcome, and show it.
+        """Store the evidence in an Outcome, and show it.
 
-        `is_inserted` is True if the edits of the Outcome were made. `is_asked` is True if the client gets the result as
-        an answer, so that no notification is needed.
+        `is_inserted` is True if the edits of the Outcome were made. `is_asked` is True if the client requested the
+        result, and needs no notification.
         """
         uri = snapshot.uri
         answer = report.to_json(outcome, snapshot.folder, encoding_of(self._client.workspace))
@@ -147,7 +143,7 @@ class Shown:
                 self._client.protocol.notify(EVIDENCE, {"version": report.VERSION, "textDocument": {"uri": uri}})
 
     def dropped(self, job_id: str) -> None:
-        """Stop showing the result of a job that is no longer kept."""
+        """Stop showing the evidence for a result that is no longer kept."""
         self.evidence.dropped(job_id)
         self.refresh()
 
@@ -157,7 +153,7 @@ class Shown:
         self._settings.pop(uri, None)
 
     def refresh(self) -> None:
-        """Ask the editor to update its lenses and hints, if it can."""
+        """Ask the editor to update its lenses and hints, if the editor supports this."""
         self._again = True
         if not self._refreshing:
             self._refreshing = True

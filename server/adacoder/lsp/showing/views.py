@@ -1,6 +1,6 @@
 """Handle requests for everything that is shown next to the text: code actions, lenses, hovers, hints and journals.
 
-A lens is a line above a function. It shows evidence, a running job, a result that can be inserted, or an action.
+A lens is a line above a function. It shows, for example, the result of a check or the progress of a job.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _SHOWN = 3
 """Maximum number of failed examples in a hover."""
 _SHORT, _CALL = 20, 32
-"""Maximum length of an output and of a call in a lens.
+"""Maximum lengths of an output and of a call in a lens.
 
-All lenses of a line then fit into 640 pixels, about 98 characters in VS Code.
+With these limits, the lenses of a function fit into a window of 98 characters.
 """
 _LONGEST = 80
-"""Maximum length of an output in a hint. The tooltip shows the whole output."""
+"""Maximum length of an output in a hint. A tooltip shows the whole output."""
 
 Wanted: TypeAlias = "Callable[[AdaCoderServer, Uri], Awaitable[bool]]"
 OnDocument: TypeAlias = "Callable[[AdaCoderServer, Any, Snapshot], Awaitable[Any]]"
@@ -59,8 +59,8 @@ def on_document(
 ) -> Callable[[OnDocument], Handler[AdaCoderServer, Any]]:
     """Decorate the handler of a request about one document.
 
-    If `wanted` rejects the document, the answer is null. If the document cannot be read, `refused` gets the reason and
-    returns the answer. With `restored`, the handler first waits until stored results are loaded.
+    If `wanted` rejects the document, the answer is null. If the document cannot be read, the answer is `refused(server,
+    parameters, reason)`. With `restored`, the handler waits until kept results are loaded.
     """
 
     def decorate(handler: OnDocument) -> Handler[AdaCoderServer, Any]:
@@ -112,7 +112,7 @@ def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> No
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
-    """Handle `textDocument/didSave`: check the file if the settings ask for it."""
+    """Handle `textDocument/didSave`: check the file if the setting `checkOnSave` is on."""
     ls.state.saving.saved(Uri(params.text_document.uri))
 
 
@@ -130,9 +130,9 @@ def on_open_notebook(ls: AdaCoderServer, params: types.DidOpenNotebookDocumentPa
 
 
 def on_change_notebook(ls: AdaCoderServer, params: types.DidChangeNotebookDocumentParams) -> None:
-    """Handle `notebookDocument/didChange`: cells are opened, closed and changed like documents.
+    """Handle `notebookDocument/didChange`: update the evidence for the cells.
 
-    If cells were split, joined or pasted, kept results follow their functions into other cells.
+    Kept results follow their functions into other cells.
     """
     cells = params.change.cells
     if cells is None:
@@ -157,7 +157,7 @@ def on_close_notebook(ls: AdaCoderServer, params: types.DidCloseNotebookDocument
 
 
 def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentParams) -> None:
-    """Handle `notebookDocument/didSave`: check the cells if the settings ask for it."""
+    """Handle `notebookDocument/didSave`: check the cells if the setting `checkOnSave` is on."""
     uri = Uri(params.notebook_document.uri)
     if (notebook := ls.workspace.get_notebook_document(notebook_uri=uri)) is not None:
         cells = [cell for cell in notebook.cells if cell.kind is types.NotebookCellKind.Code]
@@ -168,7 +168,7 @@ def on_save_notebook(ls: AdaCoderServer, params: types.DidSaveNotebookDocumentPa
 async def on_code_action(
     ls: AdaCoderServer, params: types.CodeActionParams, snapshot: Snapshot
 ) -> list[types.CodeAction | types.Command] | None:
-    """Handle `textDocument/codeAction`: return the actions for the function at the start of the range."""
+    """Handle `textDocument/codeAction`: return the actions for the function at the start of the selection."""
     line, results = min(params.range.start.line, params.range.end.line), ls.state.results
     state = FileState(
         running={job.target.qualname: job.id for job in ls.state.jobs.of(snapshot.uri)},
@@ -199,7 +199,7 @@ async def on_code_lens(
     Only changed parts of the text are parsed again.
     """
     document, uri = ls.state.shown.document(snapshot.uri), snapshot.uri
-    if document is None:  # it was closed in the meantime
+    if document is None:  # the document was closed meanwhile
         return None
     functions = () if is_page(snapshot.path) else await ls.state.read(_skimmed, snapshot)
     kept = await ls.state.read(_fitting, snapshot, ls.state.results.of(snapshot.uri))
@@ -210,14 +210,14 @@ async def on_code_lens(
 
 
 def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
-    """Return the position for a page's lenses: its first example, or the first line if it was never checked."""
+    """Return the position of a page's lenses: the first checked example, or the first line."""
     from adacoder.source.skim import Skimmed
 
     return (Skimmed(PAGE, evidence[0].first if evidence else 0, is_stub=False),)
 
 
 def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
-    """Return the results that can still be inserted."""
+    """Return the kept results that can be inserted into the current text."""
     found = []
     for result in kept:
         with suppress(TargetError):
@@ -263,7 +263,7 @@ async def on_hover(ls: AdaCoderServer, params: types.HoverParams, snapshot: Snap
 
 
 def _described_at(snapshot: Snapshot, line: int) -> Target | None:
-    """Return the function whose header or docstring includes `line`, or None."""
+    """Return the evidence for the function whose header or docstring contains `line`, or None."""
     try:
         target = snapshot.find(line=line)
     except TargetError:
@@ -293,9 +293,9 @@ async def on_inlay_hint(ls: AdaCoderServer, params: types.InlayHintParams) -> li
 
 @reads(ClearParams)
 async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
-    """Handle `.clear` `{uri?, qualifiedName?}`: delete evidence.
+    """Handle `.clear` `{uri?, qualifiedName?}`: delete the evidence for a function or document.
 
-    It deletes the evidence for a function, for a document, or for all open documents.
+    Without parameters, delete the evidence for all open documents.
     """
     uris = [Uri(each) for each in ls.workspace.text_documents] if params.uri is None else [params.uri]
     return {"cleared": sum(ls.state.shown.evidence.forget(uri, params.qualname) for uri in uris)}
@@ -303,10 +303,11 @@ async def on_clear(ls: AdaCoderServer, params: ClearParams) -> dict[str, Any]:
 
 @reads(JournalParams)
 async def on_journal(ls: AdaCoderServer, params: JournalParams) -> dict[str, Any] | None:
-    """Handle `.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of the latest such job.
+    """Handle `.journal` `{jobId? | uri?, qualifiedName?, format?, show?}`: return the journal of a job.
 
-    By default, the answer has the form of an answer to `adacoder/run`. With the format `markdown`, it is `{jobId,
-    markdown}`. With `show` in addition, the editor opens the journal.
+    Without `jobId`, it is the last job on the document or function. By default, the answer is the answer to
+    `adacoder/run`. With the format `markdown`, the answer is `{jobId, markdown}`. With `show`, the editor also opens
+    the Markdown text.
     """
     ended = ls.state.results.ended(params.job_id or ls.state.results.last(params.uri, params.qualname))
     if ended is None:
@@ -350,7 +351,7 @@ def _of_kept(
 ) -> Iterator[types.CodeLens]:
     """Yield the lenses for kept results.
 
-    The first shows the result, so that the user can read it before inserting it.
+    The first lens shows the difference, so that the user can read a result before inserting it.
     """
     for result in kept if function.line < len(lines) else ():
         titles = {"difference": f"Show AdaCoder's {result.kind} ({result.score})"}
@@ -362,7 +363,7 @@ def _of_kept(
 def _of_question(
     function: Skimmed, placed: Placed | None, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.CodeLens]:
-    """Yield the lens for the function's open question, if it has one."""
+    """Yield the lens for the open question about the function, if there is a question."""
     if placed is not None and (found := placed.evidence.question) is not None and function.line < len(lines):
         here, there = outputs(found, _SHORT)
         title = f"{brief(found.call, longest=_CALL)}: {here} or {there}?"
@@ -385,10 +386,7 @@ def _at(
 
 
 def _own(function: Skimmed, job: Job | None, placed: Placed | None) -> Iterator[tuple[str, str]]:
-    """Yield the titles and commands of the lenses for the function's state.
-
-    The lens that shows the state opens the journal or the list of jobs, and changes nothing.
-    """
+    """Yield the titles and commands of the lenses for the function's state: its job, its evidence, or the next step."""
     if job is not None:
         yield f"round {job.round}/{job.most_rounds}" if job.round else "starting", "status"
         yield "Cancel", "cancel"
@@ -418,7 +416,7 @@ def _score(placed: Placed) -> str:
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
-    """Return the hover for a function in `text`."""
+    """Return the hover for the function of `placed`. `text` is the current text of the document."""
     formats = get_capability(client, "text_document.hover.content_format", None) or ()
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
     is_markdown = kind is types.MarkupKind.Markdown
@@ -432,7 +430,7 @@ def _paragraphs(
 ) -> Iterator[str]:
     """Yield the paragraphs of a hover.
 
-    `line` and `block` escape foreign text for the format of the hover: within a line, and as a block.
+    `line` and `block` escape text for the hover's format: within a line, and as a block.
     """
     evidence = placed.evidence
     has_passed = evidence.passed or evidence.tests[0]
@@ -458,7 +456,7 @@ def _which_text(placed: Placed, is_same_file: bool) -> str:
 def inlay_hints(
     evidence: Iterable[Placed], within: types.Range, lines: Sequence[str], encoding: PositionEncoding
 ) -> Iterator[types.InlayHint]:
-    """Yield the hints for the range `within`. Each shows the actual output of a failed example."""
+    """Yield a hint for each failed example in the range `within`. The hint shows the actual output."""
     for placed in evidence:
         if not (placed.holds and placed.evidence.is_of_text):
             continue
