@@ -180,7 +180,7 @@ class Target:
     is_function: bool = True
     """True for a function. False for a class, a module or a page, which are only checked."""
     of_class: tuple[Example, ...] = ()
-    """Examples of the enclosing class. An example counts only if it calls this function in a run."""
+    """Examples of the enclosing class. An example counts only if a run shows that it calls this function."""
 
     @property
     def name(self) -> str:

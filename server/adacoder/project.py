@@ -289,7 +289,7 @@ def _depth(folder: Path, root: Path) -> int:
 
 
 def _levels(text: str, at_least: int) -> int:
-    """Return how many packages the relative imports in `text` need. The result is at least `at_least`."""
+    """Return how many packages up the relative imports in `text` reach, but at least `at_least`."""
     imports = sorted(_RELATIVE_IMPORT.finditer(text), key=lambda match: len(match["dots"]), reverse=True)
     deeper = (match for match in imports if len(match["dots"]) > at_least)
     # Ignore imports in strings: they do not start a logical line.

@@ -98,7 +98,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Outputs of one input of the function."""
+    """What was seen when one input ran: the outputs of its statements, and the lines of the function that ran."""
 
     outputs: tuple[str, ...]
     """Output of each statement. The last output may be `ENDLESS`, or `RAISES` with an exception's class."""

@@ -70,4 +70,4 @@ BACKENDS: Mapping[str, type[Backend]] = {
     "openai": OpenAIBackend,
     "replay": ReplayBackend,
 }
-"""Backends by the kind in a model id."""
+"""Backends by the first part of a model id, such as `ollama` in `ollama:NAME`."""

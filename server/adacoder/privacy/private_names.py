@@ -39,7 +39,7 @@ class Secrecy(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Patterns of private and public files in the settings.
+    """The settings' patterns for private and for public files.
 
     These patterns have priority over `names.txt`. A pattern with a slash is compared with paths relative to the
     workspace.

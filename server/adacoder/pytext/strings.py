@@ -176,10 +176,9 @@ def _is_even(text: str, least: int, end: int) -> bool:
 
 
 def _opens_another(text: str, start: int, end: int) -> bool:
-    """Return whether the triple quote before `end` opens another string.
+    """Return whether the triple quote before `end` opens a new string, because the string at `start` was not closed.
 
-    The closing quote of the string at `start` is then missing. This is assumed only if the text after `end` cannot be
-    Python.
+    This is assumed only if the text after `end` cannot be Python.
     """
     if text[end : end + 1] not in "\r\n" and _TEXT_AFTER.match(text, end):
         return text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0

@@ -10,7 +10,7 @@ _PERIOD = 400
 _TIMES = 20
 """A passage must occur at least this many times in a row."""
 _CHARACTERS = 1500
-"""Minimum characters of all repetitions together. A table in code is usually shorter."""
+"""Minimum length of a passage with all its repetitions, in characters. Most tables in code are shorter."""
 _TELLING = 2 * _PERIOD * _TIMES
 """Number of characters at the end of a text in which all numbers count as equal."""
 _LONGEST = 100_000

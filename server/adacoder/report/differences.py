@@ -53,7 +53,7 @@ def asking(found: Difference) -> str:
 
 
 def answers(found: Difference) -> dict[Ruling, str]:
-    """Return the possible answers to `asking`, with titles for actions."""
+    """Return the answers that the user can choose, each with its text in a menu."""
     here, there = outputs(found, _SHORT)
     return {
         Ruling.HERE: f"{here} is right: add it as an example",

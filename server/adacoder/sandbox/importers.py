@@ -100,7 +100,7 @@ class Importers:
             raise
 
     def begin(self, recipe: Recipe) -> None:
-        """Start the template of `recipe`, so that a later call of `lend` is faster."""
+        """Start the process that `lend` will need for `recipe`, so that `lend` is faster."""
         self._root(recipe)
 
     def _root(self, recipe: Recipe) -> _Root:
@@ -190,7 +190,7 @@ class Lent(Taken):
 
 
 class _Process:
-    """A process that forks other processes, as the server sees it."""
+    """The server's side of a process that forks other processes."""
 
     def __init__(self, evaluation: Evaluation, template: TemplateProcess) -> None:
         self.evaluation = evaluation

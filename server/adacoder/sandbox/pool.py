@@ -428,7 +428,7 @@ class _Keeper:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""A callback for a template that runs no evaluation. The second argument is True if the idle template may end."""
+"""A callback for a template that has become idle. The second argument is True if the template has been idle for long."""
 
 
 class _Stamps:

@@ -57,7 +57,7 @@ class RanDocstring:
 
     judge: Judge
     notes: tuple[str, ...]
-    """Notes for the user about changes by the examples, and about the import of the module."""
+    """Notes for the user: what the examples changed, and troubles with the import of the module."""
     lent: Lent
     """The process that ran the examples, or the process that replaced it."""
 

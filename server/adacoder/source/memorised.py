@@ -70,7 +70,7 @@ def _has_constants(placed: Splice, results: Sequence[ExampleResult]) -> bool:
 
 
 class _AnswerConstant(NamedTuple):
-    """A constant of a candidate that may choose an answer or be an answer."""
+    """A constant in a candidate that may be a memorised answer, or may select a memorised answer."""
 
     words: tuple[str, ...]
     chooses: bool

@@ -19,7 +19,7 @@ from adacoder.strategies.revising import REWRITER
 from adacoder.strategies.strategy import Strategy
 
 SAMPLINGS = (None, *(Sampling(temperature=temperature) for temperature in (0.4, 0.6, 0.8)))
-"""Sampling of the programs before the first plan. None means the temperature in the settings."""
+"""Temperatures of the programs before the first plan. The first program has the temperature of the settings."""
 
 
 async def _run(request: Request) -> None:

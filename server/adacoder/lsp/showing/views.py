@@ -416,7 +416,7 @@ def _score(placed: Placed) -> str:
 
 
 def hover(placed: Placed, text: str, client: types.ClientCapabilities) -> types.Hover:
-    """Return the hover for the function of `placed`. `text` is the current text of the document."""
+    """Return the hover that shows a function's evidence. `text` is the current text of the document."""
     formats = get_capability(client, "text_document.hover.content_format", None) or ()
     kind = types.MarkupKind.Markdown if types.MarkupKind.Markdown in formats else types.MarkupKind.PlainText
     is_markdown = kind is types.MarkupKind.Markdown

@@ -78,7 +78,7 @@ def _compile(text: str, path: str) -> CodeType:
     except SyntaxError as error:
         raise BrokenTextError(error.lineno or 1, f"{type(error).__name__}: {error.msg}") from None
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        # Python raises these, for example, for a null character or for too many nested brackets.
+        # Python raises such errors for a null character or for too many nested brackets.
         raise BrokenTextError(1, f"{type(error).__name__}: {error}") from None
 
 

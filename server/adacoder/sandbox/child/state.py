@@ -110,7 +110,7 @@ _GENERATORS: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], object]]
     "random": (lambda module: module.getstate(), lambda module, state: module.setstate(state)),
     "numpy.random": (lambda module: module.get_state(), lambda module, state: module.set_state(state)),
 }
-"""For each module with random numbers: functions that return and that restore the generator's state."""
+"""Functions that return and that restore the state of a random number generator, by the generator's module."""
 
 
 class State:

@@ -482,7 +482,7 @@ def replace_semaphores() -> None:
     class SemLock:
         SEM_VALUE_MAX = most
         handle = 0
-        name = None  # Without a name, `multiprocessing` does not start a process that removes the semaphore.
+        name = None  # A named semaphore would start a second process, which removes the semaphore at the end.
 
         def __init__(self, kind: int, value: int, maxvalue: int, name: str, unlink: bool) -> None:
             from threading import Condition

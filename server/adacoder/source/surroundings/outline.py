@@ -43,7 +43,7 @@ class _Detail(Enum):
     NAMES = auto()
 
 
-@lru_cache(maxsize=64)  # The result is needed for each name that a statement binds.
+@lru_cache(maxsize=64)  # A statement that binds several names is asked for once for each name.
 def constant(text: str) -> str:
     """Return a constant's statement, masked and shortened."""
     text = masked(text)
