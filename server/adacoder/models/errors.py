@@ -270,7 +270,7 @@ class Stalled(ModelError):
     def __init__(
         self, host: str, seconds: float, kind: Kind = OLLAMA, setting: Named = TOKEN_TIMEOUT, model: str = ""
     ) -> None:
-        """`setting` names the timeout, for the advice to increase it. `model` is the model that should reply, if any."""
+        """`setting` names the timeout that the user can increase. `model` is the model that should reply, if any."""
         free = f" {kind.free.format(model=model)}," if kind.free and model else ""
         what = f"The server at {host} has sent nothing for {seconds:g} s: {kind.look},{free} wait longer with "
         super().__init__(what, setting, ", or choose a smaller model with ", MODEL, ".")

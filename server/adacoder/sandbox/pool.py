@@ -428,7 +428,7 @@ class _Keeper:
 
 
 Rested: TypeAlias = "Callable[[_Keeper, bool], None]"
-"""A callback for a template that has become idle. The second argument is True if the template has been idle for long."""
+"""A callback for a template that has become idle. The second argument is True after a long idle time."""
 
 
 class _Stamps:
