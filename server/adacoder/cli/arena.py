@@ -184,7 +184,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return the tasks whose own solution passes on this machine. Print why a task is left out."""
+    """Return the tasks whose own solution passes on this machine. Print why the other tasks are left out."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -214,7 +214,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows the progress: as a moving line on a terminal, else as a new line from time to time."""
+    """Shows the progress. On a terminal, one line moves; elsewhere, a new line is printed from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -237,7 +237,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress: the counts, the best result so far, and the reason if the run waits."""
+    """Return lines about the progress: the counts, the best result so far, and the reason for a wait."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

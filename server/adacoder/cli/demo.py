@@ -63,7 +63,7 @@ class Demo:
         self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
-            # The recorded code ships with AdaCoder. No model wrote it now, so it may run without isolation.
+            # The recorded code ships with AdaCoder, so it may run without isolation.
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep

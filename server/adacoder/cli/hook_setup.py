@@ -12,7 +12,7 @@ from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain
 
 _SECONDS = 60
-"""Time after which the agent kills the hook. The hook stops earlier by itself."""
+"""Seconds after which the agent kills the hook. The hook's own time limit is shorter."""
 
 
 def _in_settings(*events: str, per_second: int = 1) -> Callable[[str], str]:
@@ -68,7 +68,7 @@ _AFTERWARDS = {
 
 
 def print_setup(agent: str) -> int:
-    """Print the configuration for an agent to stdout, and its place to stderr. Return the exit code."""
+    """Print the configuration for an agent to stdout, and the name of its file to stderr. Return the exit code."""
     if agent not in _PLACES:
         complain(f"No configuration is known for '{agent}': name {', '.join(_PLACES)}.")
         return COULD_NOT_RUN

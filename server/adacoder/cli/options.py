@@ -76,14 +76,14 @@ class _StrategyOption(click.Option):
 
 
 def setting(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of the setting `name`. `unset` describes a default that differs from the setting's."""
+    """Return the option of the setting `name`. `unset` describes the default, if it is not the setting's default."""
     defined = SETTINGS[name]
     values, default = defined.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
     if shown := unset or defined.unset or default:
         notes.append(f"[default: {f'{shown:g}' if isinstance(shown, float) else shown}]")
     name_of = str(Named(defined.key))
-    can_be_off = values.type is bool and defined.by_project is True  # a project may have turned it on
+    can_be_off = values.type is bool and defined.by_project is True  # a project's settings may have turned it on
     return click.option(
         f"{name_of}/--no-{name_of.removeprefix('--')}" if can_be_off else name_of,
         cls=_StrategyOption if name == "strategy" else click.Option,

@@ -36,11 +36,11 @@ class MovingLine:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` in the line. `waits` has no effect here. `StandingLine` uses it."""
+        """Show `what` in the line. `waits` is ignored; only `StandingLine` needs it."""
         del waits
         self._line.update(Text(visible(what), style))  # rich would interpret markup in a string
         self._line.start()
-        # Rich would otherwise replace stdout and stderr, and interpret control codes in printed text.
+        # Otherwise rich replaces stdout and stderr, and interprets control codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):

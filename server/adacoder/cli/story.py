@@ -44,7 +44,7 @@ class Story:
         self._code = ""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show a step that has ended. Skip a step with an error, because the error is reported separately."""
+        """Show a step that has ended. Skip failed steps, because their errors are reported separately."""
         if not isinstance(event, Step) or event.error is not None:
             return
         self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
