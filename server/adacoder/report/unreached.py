@@ -26,7 +26,7 @@ def unreached(outcome: Outcome) -> str:
 def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
     """Group consecutive unreached lines into blocks.
 
-    Leave out lines that are nested below the first line of a block.
+    Lines that are indented more deeply than the first line of their block are left out.
     """
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[SourceLine]] = []
