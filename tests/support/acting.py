@@ -24,8 +24,8 @@ class Actor(ScriptedModel):
     ) -> None:
         """`writes(n)` returns the reply to the n-th request for the function, counted from 1.
 
-        `tests` is the reply to the first request for tests, and `other_tests` to later ones; None means the same reply.
-        `accepts` and `score` answer requests to judge code.
+        `tests` is the reply to the first request for tests, and `other_tests` to later requests; None means the same
+        reply. `accepts` and `score` are the replies to requests to judge code.
         """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes

@@ -33,7 +33,7 @@ WRONG = STUB.replace("    pass\n", "    return float(a + b)\n")
 GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 LUCKY_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```\n"
-"""A reply that passes both examples but is wrong."""
+"""A reply that passes both examples of the test's function, but is wrong."""
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
 """Prefix for a command that a test ends with SIGINT. Shells let background processes ignore this signal."""

@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Timeout in seconds, which lets several processes start on a busy machine."""
+"""Timeout in seconds that is long enough to start several processes on a busy machine."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")

@@ -30,7 +30,7 @@ class Workspace:
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest isolation to accept. Evaluations use the strongest that works here, up to `best`."""
+    """The weakest isolation that evaluations accept. They use the strongest that works here, up to `best`."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     templates: TemplatePool | None = None
@@ -178,7 +178,7 @@ def threads_of(pid: int) -> int:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes whose folder is `folder`, or whose sandbox shows it, with all their descendants."""
+    """Return the processes that run in `folder` or whose sandbox shows `folder`, with all their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -212,7 +212,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """Format a trace: for each entry, the number of the call, the line of code, and new values."""
+    """Format a trace. Each entry has the number of the call, the line of code, and the new values."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

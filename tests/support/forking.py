@@ -1,7 +1,7 @@
 """Start language servers quickly, by forking a process that has already imported the server's modules.
 
-Imports take most of the time of a server's start and first job. Tests of the start or of imports must not use a fork,
-because it hides missing imports.
+Most of the time of a server's start and first job goes into imports. Tests of the start or of imports must not use a
+fork, because a fork hides missing imports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST = 1 << 17
 
 
 class Forked:
-    """A forked server. It has the part of the interface of `asyncio.subprocess.Process` that tests use."""
+    """A forked server, with the attributes of `asyncio.subprocess.Process` that tests use."""
 
     pid: int
     _ending: asyncio.Task[int]
@@ -95,9 +95,10 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import the modules. Then fork twice for each request on the socket `asked`.
+    """Import the modules. Then start a server for each request on the socket `asked`.
 
-    The second fork becomes the server. The first reports the server's process id, and later its exit code.
+    This takes two forks. The second becomes the server. The first reports the server's process id, and later its exit
+    code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))

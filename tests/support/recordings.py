@@ -44,7 +44,7 @@ def room_for(size: int) -> Iterator[None]:
 def telling(
     replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
 ) -> ScriptedModel:
-    """Return a scripted model. Replies that are only texts get fixed token counts."""
+    """Return a scripted model. A reply that is only a text gets fixed token counts."""
     counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
     return ScriptedModel(*counted, window=window, name=name)
 

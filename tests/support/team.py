@@ -40,8 +40,9 @@ def written(number: int) -> Candidate:
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which the examples with the numbers `passed` match, and the first of the other examples
-    failed.
+    """Return a verdict in which only the examples with the numbers `passed` match.
+
+    The failure is that of the first other example.
     """
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
@@ -85,7 +86,7 @@ class Team:
     """A conversation, an evaluator and a repair specialist for a Request, all scripted."""
 
     verdicts: Sequence[Verdict]
-    """The verdicts on the programs, in order. Any further program fails all examples."""
+    """The verdicts on the programs, in order. Programs after the last verdict fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
     """Returns the trace of an example in the n-th program."""

@@ -31,7 +31,7 @@ def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
 
 
 def candidate(text: str, name: str = "f") -> Candidate:
-    """Return a candidate with the function of this name, and any code before it."""
+    """Return a candidate with the function `name` from `text`, and with the code before this function."""
     text = dedent(text).strip("\n")
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()

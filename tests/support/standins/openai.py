@@ -16,7 +16,7 @@ from support.standins.prompt import Loaded, messages_of, tokens_of
 from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
 
 MS_TO_READ = 1.0
-"""Milliseconds to read a token of the prompt that the slot does not have from the previous prompt."""
+"""Milliseconds to read a token of the prompt. Tokens that the slot has kept from the previous prompt take no time."""
 MS_TO_WRITE = 10.0
 """Milliseconds to write a token of the reply."""
 _STREAM = "text/event-stream"
@@ -27,7 +27,8 @@ class Engine(StrEnum):
     """The engine that the stand-in imitates."""
 
     VLLM = "vLLM"
-    """Accepts only the names of its models. The prompt and the requested tokens must fit into the window together."""
+    """Accepts only the names of its models. The window must have room for the prompt and the requested tokens together.
+    """
     LLAMA_CPP = "llama.cpp"
     """Has one model, and accepts any name. Reports the cached part of a prompt, and all times."""
     LM_STUDIO = "LM Studio"
@@ -49,9 +50,9 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window with which the model was trained."""
+    """Window size with which the model was trained."""
     parameters: int = 0
-    """Number of parameters, which only llama-server reports; 0 if it is not reported."""
+    """Number of parameters, which only llama-server reports. 0 to report none."""
     thinks: bool = False
     """True if the model thinks unless a request turns thinking off."""
     aliases: tuple[str, ...] = ()
@@ -152,7 +153,7 @@ class StandIn(StandInServer):
             )
 
     def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
-        """Return a reply's events, and the last event for each ending."""
+        """Return a reply's events, and for each possible ending the last event."""
         prompt = tokens_of(messages_of(body))
         if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."
