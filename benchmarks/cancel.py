@@ -1,4 +1,4 @@
-"""Measure the time from cancelling a request to the model server's closed connection.
+"""Measure the time from the cancellation of a request until the connection to the model server is closed.
 
 A real language server and a real command line run with a stand-in for Ollama over real HTTP. The output is one JSON
 line with the median and the worst time in milliseconds. The cases differ in the moment at which the user cancels:

@@ -38,7 +38,9 @@ SECONDS = 10.0
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Pause in seconds between two evaluations, in which a template can import. A real model needs longer for a reply."""
+"""Pause in seconds between two evaluations, in which a template has time for imports. A real model's reply takes
+longer.
+"""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -85,7 +87,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""Files without observation that replace a worker's files. They report that every example ran its target."""
+"""Replacements for files of a worker. Without any observation, they report that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -155,10 +157,10 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 async def requests(rounds: int) -> Report:
     """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    In a `hit`, a child was forked before the request. In a `miss`, it was not. `unobserved` has no observer.
+    In a `hit`, a child was forked before the request; in a `miss`, it was not. `unobserved` has no observer.
 
-    A bare fork takes 64 page faults. A child that imports a module and runs three examples takes 570 to 680, mostly
-    copies on write. So the targets are 2.0 forks for a hit and 4.0 forks for a miss.
+    The targets are 2.0 forks for a hit and 4.0 for a miss, because a child has more page faults: 570 to 680, mostly
+    copies on write, instead of 64.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -206,7 +208,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """Let new templates run a copy of their files without the observer. `copy` is the folder of the copy."""
+    """Let new templates run without the observer. They run a changed copy of their files in the folder `copy`."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")

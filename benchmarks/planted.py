@@ -39,7 +39,7 @@ class Fault:
     right: str
     wrong: str
     calls: tuple[str, ...]
-    """Calls for the function's examples. The faulty function gives the same results for them."""
+    """Calls for the function's examples, for which the fault makes no difference."""
 
 
 FAULTS = (

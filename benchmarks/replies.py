@@ -61,7 +61,7 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 class NoMore(OnlyThought):
     """The model has no recorded reply left.
 
-    This class derives from OnlyThought, so it counts as the model's failure.
+    As a subclass of OnlyThought, this counts as a failure of the model, not of its server.
     """
 
 

@@ -58,7 +58,7 @@ WORKERS = 2
 SUPERFICIAL = frozenset({"NameError", "SyntaxError", "IndentationError"})
 """Errors after which the paper's released program calls its Debug Specialist."""
 PASSES = 2
-"""Maximum number of calls of the Debug Specialist for one program."""
+"""Maximum number of times that the Debug Specialist repairs one program."""
 
 
 @dataclass(slots=True)

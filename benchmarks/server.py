@@ -126,7 +126,7 @@ class Sample:
     memory: float
     keystrokes: list[float] = field(default_factory=list)
     generating: list[float] = field(default_factory=list)
-    """Keystrokes while a function is being generated."""
+    """Seconds of each keystroke while a function is being generated."""
 
 
 @asynccontextmanager
@@ -251,9 +251,9 @@ class Asked:
 
     name: str
     ours: str
-    """Attribute of `Sample` with AdaCoder's quantity."""
+    """Name of the attribute of `Sample` with AdaCoder's quantity."""
     theirs: str
-    """Attribute of `Sample` with the other server's quantity."""
+    """Name of the attribute of `Sample` with the other server's quantity."""
     other: str
     at_most: float
     is_p95: bool = False

@@ -158,7 +158,7 @@ async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
 
 
 def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
-    """Summarise all requests of a strategy. Intervals count each task once, because its seeds are not independent."""
+    """Summarise all requests of a strategy. Intervals count a task once, because its seeds are not independent."""
     count, tasks = len(results), len({each.task for each in results})
 
     def interval(hits: int) -> list[float]:
