@@ -87,7 +87,9 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """Sentence that says how many cells have a result, and how to continue; empty before the first cell."""
+        """Sentence that says how many cells of the arena have a result, and how to continue; empty before the first
+        cell.
+        """
         progress = self._progress
         if progress is None:
             return ""
@@ -97,7 +99,7 @@ class _Comparison:
         )
 
     async def carry_out(self) -> int:
-        """Run all cells and report the results. Return the exit code."""
+        """Run all cells of the arena and report the results. Return the exit code."""
         wanted, settings = self._wanted, self._settings
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
         for name in wanted.strategies:

@@ -75,7 +75,7 @@ _NOTHING = "No examples found, so nothing was checked."
 _MOST_NAMED = 8
 """Maximum number of skipped files, folders and links that the last line names."""
 _SWITCH_SECONDS = 0.0005
-"""Interval at which Python switches threads. It is short so that the event loop answers many small messages fast."""
+"""Seconds between switches of threads. A short interval lets the event loop answer many small messages fast."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _UNCONFINED = (
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
-"""Maximum time to wait for an Ollama server's list of models, in seconds."""
+"""Maximum seconds to wait for an Ollama server's list of models."""
 
 
 def fixture() -> Path:

@@ -77,7 +77,7 @@ def _show(finding: Finding, out: Console) -> None:
 
 
 def _block(text: str, out: Console, hang: int = 0) -> str:
-    """Wrap `text` in its column if the output is a terminal. Indent all lines but the first by `hang` spaces."""
+    """If the output is a terminal, wrap `text` in its column. Indent all lines but the first by `hang` spaces."""
     width = out.width - _INDENT
     if not out.is_terminal or width < _LEAST_WIDTH:
         return visible(text)

@@ -37,7 +37,7 @@ class Checked:
 
     @property
     def fails(self) -> bool:
-        """True if the check fails because of this docstring."""
+        """True if this docstring makes the check fail."""
         if self.change is not None:
             return self.change.fails
         is_unproved = self.outcome.status is Status.UNVERIFIED and not self.is_named
@@ -45,7 +45,7 @@ class Checked:
 
     @property
     def does_not_parse(self) -> bool:
-        """True if a check of changes finds that the file does not parse."""
+        """True if the check was limited to changes, and the file does not parse."""
         return self.change is not None and self.outcome.verdict is not None
 
 
@@ -62,11 +62,13 @@ class NotChecked:
     weakens: bool = False
     """True if the file was checked, but a change to it weakens its examples."""
     fails: bool = False
-    """True if the check fails because of this file or folder."""
+    """True if this file or folder makes the check fail."""
 
 
 class View:
-    """Shows the results of a check, one docstring after the other. Errors go to stderr, and are not shown here."""
+    """Shows the results of a check, one docstring after the other. Errors are not shown here, because they go to
+    stderr.
+    """
 
     def waits_for(self, target: Target) -> None:
         """Show that the check waits for the result of `target`."""
@@ -206,7 +208,7 @@ def failures(found: Checked) -> list[tuple[int, str]]:
 
 
 def kind_of(found: Checked) -> str:
-    """Return the kind of a docstring's failure, a word for reports."""
+    """Return a word for the kind of a docstring's failure, for reports."""
     failure = None if found.outcome.verdict is None else found.outcome.verdict.failure
     if failure is not None:
         return failure.kind.value
@@ -322,7 +324,7 @@ def _line_of(found: Checked) -> str:
 
 
 def _named(found: Checked) -> str:
-    """Return the place of a docstring as `PATH::NAME`, which `adacoder fix` accepts."""
+    """Return the place of a docstring in the form `PATH::NAME`, which `adacoder fix` accepts."""
     target = found.outcome.target
     path = target.module.path
     return str(shown_path(path)) if is_page(path) else f"{shown_path(path)}::{target.qualname}"

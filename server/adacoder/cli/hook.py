@@ -120,9 +120,9 @@ class AgentSession:
     """Stored facts about an agent's session."""
 
     folder: str = ""
-    """The repository in which the session began. The agent may leave this folder later."""
+    """The repository in which the session began. Later, the agent may work in another folder."""
     head: str = ""
-    """The commit at which the session began. Commits that the agent makes are checked as well."""
+    """The commit at the start of the session. Comparing with it also finds changes that the agent committed."""
     blocks: int = 0
     """How often the hook kept the agent from stopping since the last successful check."""
     state: str = ""
@@ -158,7 +158,7 @@ class AgentSessions:
 
     @staticmethod
     def _name(event: Event) -> str:
-        """Return the file name for a session. A session without an id is identified by its folder."""
+        """Return the file name for a session. If the session has no id, its folder decides the name."""
         return hashlib.sha256((event.session or f"in {event.folder}").encode(errors="replace")).hexdigest()
 
 
@@ -193,7 +193,7 @@ class _Collected(View):
         return known.hexdigest()
 
     def lines(self) -> list[str]:
-        """Return lines that describe the failures. Only the first few are listed."""
+        """Return lines that describe the first few failures."""
         lines = [line for each in self.failing for line in _of_checked(each)] + list(map(_of_left, self.left))
         more = len(lines) - _MOST_NAMED
         hidden = [f"{more} more: `adacoder check --changed --keep-examples` lists all."] if more > 0 else []
@@ -251,7 +251,7 @@ class Hook:
             found.troubles.append(str(error))
         try:
             return self._answer(event, session, found)
-        except OSError as error:  # Without a stored counter, the hook could keep the agent from stopping for ever.
+        except OSError as error:  # If the counter is not stored, the hook could keep the agent from stopping for ever.
             complain(f"AdaCoder lets the agent stop, because its cache cannot be written: {error}")
             return HOOK_FAILED
 

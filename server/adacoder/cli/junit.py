@@ -17,7 +17,7 @@ from adacoder.domain import Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Escapes for the characters that XML excludes and `visible` does not escape."""
+"""Escapes for characters that XML excludes, except those that `visible` escapes."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",

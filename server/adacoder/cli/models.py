@@ -173,7 +173,7 @@ class _RankingRun:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key that shuffles names in the same way in every run."""
+    """Return a sort key that gives names the same random order in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def combined(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists the options in the given order."""
+    """Combine options into one decorator. The help lists them in the given order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -48,7 +48,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 def selection(context: click.Context, parameter: click.Parameter, value: str | None) -> Callable[[str], bool] | None:
-    """Read the expression of `-k`. Any other text is reported as a usage error."""
+    """Read the expression of `-k`. An invalid expression is a usage error."""
     from adacoder.cli.keywords import selecting
 
     try:

@@ -30,7 +30,7 @@ class Output(ABC):
     """Shows the results of a command. The caller reports errors."""
 
     written = 0
-    """Number of functions written so far."""
+    """Number of functions that were written to their files so far."""
 
     is_whole = False
     """True if comparisons must be made before `show`. False if `add` can show them later."""

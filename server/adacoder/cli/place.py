@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""The functions of a file. The last result is cached, because `find` is called once for each function."""
+"""The functions of a file. The latest result is cached, because `find` is called for one function after the other."""
 
 
 def chosen(

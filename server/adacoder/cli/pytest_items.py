@@ -203,7 +203,9 @@ class DocstringFile(pytest.File):
     """A Python file with docstrings."""
 
     def begin(self, plugin: PytestDocstrings, process: CheckProcess, question: int) -> None:
-        """Set the attributes that `collect` needs. `number` is the request that reads this file."""
+        """Set the attributes that `collect` needs. `number` is the request to the checking process that reads this
+        file.
+        """
         self.plugin = plugin
         self._process = process
         self._question = question
@@ -250,7 +252,7 @@ class DocstringItem(pytest.Item):
         self.add_marker("adacoder")
 
     def runtest(self) -> None:
-        """Check the docstring. It is skipped if its examples prove nothing."""
+        """Check the docstring. The item is skipped if the docstring's examples prove nothing."""
         answer = self._plugin.check(self)
         if "error" in answer:
             raise DocstringFailure(answer["error"])

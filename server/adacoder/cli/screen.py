@@ -30,7 +30,7 @@ class Screen(Console):
 
 
 class MovingLine:
-    """The last line of a terminal, which shows the current work or the reason for a wait."""
+    """The last line of a terminal. It shows the current work, or the reason for a wait."""
 
     def __init__(self, console: Console) -> None:
         self._line = console.status("", spinner_style="cyan")
@@ -47,5 +47,5 @@ class MovingLine:
                 setattr(sys, name, Visible(cast("TextIO", stream)))
 
     def hide(self) -> None:
-        """Remove the line from the terminal."""
+        """Remove the moving line from the terminal."""
         self._line.stop()

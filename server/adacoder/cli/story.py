@@ -31,7 +31,7 @@ _MARGIN = "  "
 
 
 class Story:
-    """A Listener of a Journal that shows each step when it ends."""
+    """Listens to the Journal of a request, and shows each step when it ends."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -65,7 +65,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Show the explanation `about`, and then the task: the function `code` at `place`."""
+        """Show the explanation `about`, then the task: the function `code`, which is at `place`."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()
@@ -73,7 +73,7 @@ class Story:
         self._code_block(code, "python", "white")
 
     def end(self, outcome: Outcome, diff: str) -> None:
-        """Show the result: the diff and the summary."""
+        """Show the result of the request: the diff and the summary."""
         self._heading("The end")
         good = outcome.status is Status.VERIFIED
         if diff:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which a wait is reported, if the output is not a terminal."""
+"""Seconds after which a wait is reported in a line, if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 

@@ -34,7 +34,7 @@ class Command:
     chooses: Callable[[Documented], bool]
     """Selects the functions of a file, if the user names no function."""
     wanted: str
-    """Description of the functions that `chooses` selects, for messages."""
+    """Description of the functions that `chooses` selects, for error messages."""
     reply: str | None = None
     """A model's reply to use as the first candidate; None if there is none."""
     passes_over: bool = False

@@ -58,6 +58,6 @@ def _quoted(line: SourceLine) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """Join the first of `things`, and say how many more there are."""
+    """Join the first few of `things`, and say how many more there are."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"

@@ -1,4 +1,4 @@
-"""The metadata of a setting, and the kinds of values that settings can have."""
+"""Metadata of settings, and the types of values that settings can have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Values:
     """Type of the value, or of each item of a list, in JSON and TOML."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """The allowed words and their meanings; empty if any text is allowed."""
+    """The allowed words, each with its meaning; empty if any text is allowed."""
     is_list: bool = False
     """True if several values are allowed. A single value may be given without a list."""
 
@@ -69,7 +69,7 @@ class Setting:
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if values from several sources are combined, False if a later one replaces the others."""
+    """True if values from several sources are added up. False if a later value replaces earlier ones."""
 
     def is_for_project(self, value: object) -> bool:
         """Return True if a project may set this value."""

@@ -1,4 +1,4 @@
-"""The registry of published workflows. Each family has its own file, for reading next to its paper."""
+"""The registry of published workflows. Each family has its own file, so that it can be read next to its paper."""
 
 from __future__ import annotations
 

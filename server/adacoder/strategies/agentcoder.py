@@ -84,7 +84,7 @@ ITERATIONS = 5
 class AgentCoder:
     """The loop of programmer, executor and test designer.
 
-    Ablations remove the designer (section 4.3) or merge it into the programmer (section 4.7).
+    One ablation has no designer (section 4.3), and one merges the designer into the programmer (section 4.7).
     """
 
     designs: bool = True

@@ -81,7 +81,7 @@ The `code` has passed the examples, so it is accepted if the reply is unreadable
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Return the feedback F (eq. 3 and 4) as prompt fields: results of examples and the critic's reason."""
+    """Return the feedback F (eq. 3 and 4) as prompt fields: the results of the examples, and the critic's reason."""
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
 
@@ -122,7 +122,7 @@ class CodeTree:
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Write and run the program of one node after the other, until one is accepted or the budget is spent."""
+        """Write and run one node's program after the other, until a program is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -141,7 +141,7 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """Run a node's program. Return the node's children; None if the search ends here."""
+        """Run a node's program. Return the children of the node; None if the search ends here."""
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None

@@ -42,7 +42,7 @@ CHECKER: Role[bool] = Role(
     otherwise=True,
     has_found=always,
 )
-"""The Role that judges whether the `verification` arrives at the outputs of the examples."""
+"""The Role that judges whether the `verification` arrives at the examples' outputs."""
 CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
 """The Role that writes by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")

@@ -43,7 +43,7 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
 """The Role that plans by following the plan of a similar `problem`."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
-"""The Role that plans if no similar problem was recalled."""
+"""The Role that plans without an example, because no similar problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -54,7 +54,7 @@ VERIFIER: Role[float] = Role(
     otherwise=0.0,
     has_found=always,
 )
-"""The Role that rates its confidence in a `plan` from 0 to 100."""
+"""The Role that rates a `plan` from 0 to 100, by its confidence in the plan."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
 """The Role that writes by a `plan`."""
 DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")

@@ -87,7 +87,7 @@ class Discussion:
     """
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
-        """Collect the debaters' proposals in turn. Refine the code by the proposal with the greatest weight."""
+        """Let the debaters propose in turn. Refine the code by the proposal with the greatest weight."""
         proposals: list[str] = []
         for _ in range(self.debaters):
             others = _numbered(proposals) or "None yet."
@@ -132,7 +132,7 @@ class Semag:
     discusses: bool = True
     """Level 4: discuss."""
     passes: int = 5
-    """M_try: number of passes over levels 3 and 4 (section 4.3)."""
+    """M_try: maximum number of passes over levels 3 and 4 (section 4.3)."""
     debugs: int = 4
     """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
@@ -158,7 +158,7 @@ class Semag:
 
     @property
     def rounds_of_a_pass(self) -> int:
-        """Maximum number of rounds of a pass over levels 3 and 4."""
+        """Maximum number of rounds in one pass over levels 3 and 4."""
         return self.debugs * self.suggests + self.discusses
 
     def threshold(self, step: int, complexity: float) -> float:
