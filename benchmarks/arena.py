@@ -47,7 +47,7 @@ SECONDS = 5.0
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """Run at least `cells` cells. Then run again, which only has to find that all rows exist."""
+    """Run at least `cells` cells. Then start a second run, which finds that all rows exist."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)

@@ -51,11 +51,11 @@ TICK = 0.001
 WORTH_TELLING = 0.002
 """Minimum delay of a tick that is recorded, in seconds."""
 PAUSE = 0.005
-"""Seconds between two cheap messages."""
+"""Seconds between two cheap messages of the editor."""
 TYPING = 0.05
-"""Seconds between two changes of the text."""
+"""Seconds between two changes of the text by the typing user."""
 TYPED = 12
-"""Number of changes. Then typing ends, so that the result can be inserted."""
+"""Number of changes by typing. The result can be inserted only when typing has ended."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -412,7 +412,7 @@ class Case:
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """Return a coroutine that runs a whole request. The model answers with `replies`."""
+    """Return a coroutine that runs a whole request, in which the model answers with `replies`."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 

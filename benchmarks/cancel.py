@@ -43,7 +43,9 @@ LOADING = Script("def initials(name):\n", load=FOREVER)
 WRITING = Script("def initials(name):\n" + "    name = name.strip()\n" * 20_000, pause=0.005)
 
 Case = Callable[[Path], Awaitable[float]]
-"""Cancels a request in a workspace. Returns the seconds from the user's action to the end of the request."""
+"""A function that cancels a request in a workspace, and returns the seconds from the user's action to the request's
+end.
+"""
 
 
 def request_cancelled(reply: Script, when: str) -> Case:

@@ -116,7 +116,7 @@ class Evaluation:
         return cls(Program(target.module, text, function, first, last), target.examples)
 
     async def passes(self, host: Host) -> float:
-        """Return the seconds from the request to the verdict. All examples must pass."""
+        """Return the seconds from the request for an evaluation to its verdict. All examples must pass."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=SECONDS)
         seconds = time.perf_counter() - began
@@ -125,7 +125,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Return the seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
+        """Return how many seconds after `TIMEOUT` the verdict comes. The verdict must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -297,9 +297,10 @@ async def timeout(rounds: int) -> Report:
 
 
 async def imports(rounds: int) -> Report:
-    """Measure how much longer the second evaluation of a new host takes if the module imports numpy or pandas.
+    """Measure how much longer an evaluation takes if the module imports numpy or pandas.
 
-    It follows the first after `REPLY_SECONDS`. `hit` and `miss` have the same meaning as in `requests`.
+    It is the second evaluation of a new host, `REPLY_SECONDS` after the first. `hit` and `miss` have the same meaning
+    as in `requests`.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

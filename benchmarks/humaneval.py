@@ -165,7 +165,7 @@ async def one(harness: Harness, index: int) -> float:
 
 
 async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | None = None) -> float:
-    """Return the seconds until all tasks are done. If `used` is given, append the processor time to it."""
+    """Run all tasks, and return the seconds that this takes. If `used` is given, append the processor time to it."""
     before = 0.0 if used is None else processor_seconds()
     began = time.perf_counter()
     await harness(range(len(tasks)))

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 Case: TypeAlias = Callable[[], Awaitable[float]]
-"""Does the work once, and returns the seconds that it took."""
+"""A function that does the measured work once, and returns the seconds that this took."""
 Samples: TypeAlias = Mapping[str, list[float]]
 """The seconds of each round, by case."""
 
 WARM_ROUNDS = 3
-"""Number of rounds for warming up. They do not count."""
+"""Number of rounds before the measured rounds, to warm up."""
 SETTLE_SECONDS = 0.03
 """Pause before each case. It lets background work of the previous case end, and a child get ready."""
 
@@ -78,7 +78,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Results of one group of figures."""
+    """The results of one group of figures."""
 
     n: int
     """Number of samples behind each median."""

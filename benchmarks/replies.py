@@ -84,7 +84,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Return the judgements of an earlier run, by reply. Remove an incomplete last line."""
+    """Return the stored judgements of an earlier run, by reply. Remove the last line if it is incomplete."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -112,7 +112,7 @@ async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTas
 
 
 def model_of(recorded: Recorded) -> str:
-    """Return a name for the model of a reply. It includes the reply's source."""
+    """Return a name for the model of a reply. The name includes the reply's source."""
     return f"{recorded['source']}/{recorded['model']}"
 
 

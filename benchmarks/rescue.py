@@ -159,7 +159,7 @@ class Rescue:
 
 
 def superficial_error(verdict: Verdict) -> str | None:
-    """Return the error of a failed run as `Type: message`; None if the paper's rules do not apply to it."""
+    """Return the error of a failed run as `Type: message`; None if the paper's rules do not apply to such errors."""
     failure = verdict.failure
     if failure is None or failure.error is None:
         return None

@@ -53,7 +53,7 @@ DATA = "ADACODER_DATA"
 SECONDS = 5.0
 """Timeout of an evaluation, in seconds."""
 _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
-"""Failures that rank below all others (see `Verdict.reach`)."""
+"""Failures that rank below all other failures (see `Verdict.reach`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ async def request(
 
 
 models: dict[str, Actor] = {}
-"""The model of each running request, by task and seed."""
+"""The model of each running request, by the request's task and seed."""
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
-    """Return the model of a running request."""
+    """Return the model of a running request. The service calls this to open a model."""
     return models[str(model_id)]
 
 

@@ -93,7 +93,7 @@ class Task:
     plans: tuple[str, ...]
     """Plans that the stand-in gives in turn. After the last plan, the first one follows."""
     raw: int
-    """Number of complete chat replies in `replies`."""
+    """Number of replies in `replies` that are complete chat replies."""
 
     @property
     def said(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
 class Actor(ScriptedModel):
-    """A model that writes the given functions, and gives each other role a reply that it can read."""
+    """A model that writes the given functions. It gives each other role a reply that the role can read."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Make rows of the arena by hand."""
+"""Make rows of the arena for tests, without running the arena."""
 
 from __future__ import annotations
 

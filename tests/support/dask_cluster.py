@@ -40,7 +40,7 @@ _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    r
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """Return the model's reply: right if the request's seed is even, else wrong."""
+    """Return the stand-in's reply: right if the request's seed is even, else wrong."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 

@@ -70,7 +70,7 @@ class Workspace:
         overlays: Mapping[str, str] | None = None,
         timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own timeout
     ) -> Verdict:
-        """Return the verdict on the function `of`. `text` is the unsaved text of its module `file`."""
+        """Evaluate the function `of` and return the verdict. `text` is the unsaved text of its module `file`."""
         text = dedent(text)
         what = program(self.folder / file, self.folder / root, text, of, suspects)
         changed = {self.folder / name: dedent(other) for name, other in (overlays or {}).items()}
@@ -125,7 +125,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """Return the executables of other Python versions since 3.8, on PATH or next to this Python."""
+    """Return the executables of other Python versions, from 3.8 on. They are on PATH or next to this Python."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))

@@ -29,11 +29,11 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of AdaCoder that a server imports, besides those in `adacoder.lsp`."""
+"""Modules that a server imports, apart from those in `adacoder.lsp`."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
-"""Maximum size in bytes of a request for a server."""
+"""Maximum size in bytes of a request to start a server."""
 
 
 class Forked:
@@ -85,7 +85,10 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this file as a program that ends when this process ends. Return the connection to it."""
+    """Start the parent of all servers, which is this file as a program. Return the connection to it.
+
+    The program ends when this process ends.
+    """
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])

@@ -88,6 +88,6 @@ def replaced(new: str) -> tuple[tuple[str, str], ...]:
 
 
 def checked(desk: Desk, *options: str) -> dict[str, str]:
-    """Return the checked docstrings, each with the reason for its check."""
+    """Run `check --changed`. Return the checked docstrings, each with the reason for its check."""
     objects = desk.run("check", "--changed", "--json", *options).objects
     return {each["target"].partition("::")[2]: each["change"]["why"] for each in objects if "change" in each}

@@ -35,7 +35,7 @@ TARGET = Target(
 
 
 def written(number: int) -> Candidate:
-    """Return the n-th program of a Team."""
+    """Return the n-th program that a Team's model writes."""
     return Candidate(f"def area(n): return {number}")
 
 
@@ -70,7 +70,7 @@ def steps_of(*values: int) -> Trace:
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""Answers of a model, by action. The last answer of an action repeats."""
+"""A model's answers by action. The last answer of an action is repeated."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Team:
     """The verdicts on the programs, in order. Programs after the last verdict fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """Returns the trace of an example in the n-th program."""
+    """Returns the trace of an example in the n-th program of the request."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)

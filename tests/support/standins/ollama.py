@@ -409,7 +409,7 @@ class _Hold:
     """A request's hold on a slot."""
 
     goes_on: bool = False
-    """True if the slot stays taken after the request."""
+    """True if the slot stays taken after the request has ended."""
 
 
 class _Refusal(Exception):

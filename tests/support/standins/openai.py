@@ -40,7 +40,7 @@ class Engine(StrEnum):
 
 
 _LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
-"""Engines that load a model on request."""
+"""Engines that load a model when a request asks for it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Model:
     parameters: int = 0
     """Number of parameters, which only llama-server reports. 0 to report none."""
     thinks: bool = False
-    """True if the model thinks unless a request turns thinking off."""
+    """True if the model thinks by default. A request can turn thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
     """Name of the model that an adapter adapts; for adapters only."""

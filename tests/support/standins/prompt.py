@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Message = Mapping[str, object]
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
-"""Number of tokens of the template around each message."""
+"""Number of additional tokens for each message, because of the template."""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[Message]:

@@ -57,7 +57,7 @@ class Script:
     reading: float = 0.0
     """Seconds to read the whole prompt; less if a part is cached. Only some stand-ins use this."""
     pause: float = 0.0
-    """Seconds before each token except the first, and after each item of `raw`."""
+    """Seconds to wait before each token but the first, and after each item of `raw`."""
     until: threading.Event | None = None
     """Event that must be set before the second token is sent; None to send at once."""
     packet: int | None = None
@@ -126,7 +126,7 @@ class StandInServer:
 
     replies: Replies = ()
     instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """Scripts for other paths, instead of the regular answers."""
+    """Scripts by path. They replace the stand-in's answers to requests that are no chats."""
     port: int = field(default=0, kw_only=True)
     """Port to listen on; 0 for any free port."""
     host: str = field(default="", kw_only=True)
@@ -332,7 +332,7 @@ class StandInServer:
 
 
 class Stream:
-    """A chunked response. Its headers are sent with the first text."""
+    """A response in chunks. Its headers are sent with the first text."""
 
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
@@ -374,7 +374,7 @@ async def respond(
 
 
 async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause: float) -> NoReturn:
-    """Send `pieces` unchanged, `pause` seconds apart. Close the connection."""
+    """Send `pieces` unchanged, with `pause` seconds between two pieces. Then close the connection."""
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
