@@ -184,7 +184,7 @@ class _Collected(View):
             self.left.append(left)
 
     def state(self) -> str:
-        """Return a hash of the failures and of the code that fails."""
+        """Return a hash of the failures and of the failing code. It shows if the agent has changed anything."""
         known = hashlib.sha256()
         for each in self.failing:
             known.update(f"{each.outcome.target.text}\0{''.join(_of_checked(each))}\0".encode(errors="replace"))
@@ -304,10 +304,10 @@ class Hook:
         return 0
 
     def _block(self, event: Event, session: AgentSession, lines: Sequence[str], state: str) -> int:
-        """Keep the agent from stopping. Let it stop if it was kept too often, or has changed nothing since the last
-        time.
+        """Keep the agent from stopping.
 
-        The last of `lines` is advice for the agent.
+        Let it stop after too many blocks, or if nothing has changed since the last block. The last of `lines` is advice
+        for the agent.
         """
         why = "nothing changed since it was blocked" if session.state == state else ""
         if session.blocks >= self._most_blocks:

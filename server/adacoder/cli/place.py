@@ -51,7 +51,7 @@ class Place:
 
     @property
     def is_whole_file(self) -> bool:
-        """True if the place names only a file, and no function in it."""
+        """True if the place is a whole file, without a function."""
         return self.qualname is None and self.line is None
 
     def find(self, file: SourceFile, folder: Path) -> Target:

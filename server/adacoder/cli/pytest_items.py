@@ -132,7 +132,7 @@ class PytestDocstrings:
         """Return the isolation of the examples."""
         return f"adacoder: docstrings run with isolation {self._isolation}"
 
-    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own `Package` first
+    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own `Package` as the first collector
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the docstrings of a Python file.
 

@@ -168,7 +168,7 @@ def _changes(before: str, after: str) -> str:
 
 
 def _instead(failure: Failure, example: Example) -> Iterator[str]:
-    """Yield an example with the expected and the actual result."""
+    """Yield lines with an example and its expected and actual result."""
     first, *rest = example.source.rstrip("\n").split("\n")
     yield f">>> {first}"
     yield from (f"... {line}" for line in rest)

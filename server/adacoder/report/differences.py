@@ -88,13 +88,13 @@ def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
-    """Return the members that describe a comparison in the object of `compare --json`."""
+    """Return the members of the object of `compare --json` that describe a comparison."""
     differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
     return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
 
 
 def cross_check_json(checked: CrossCheck) -> dict[str, JSON]:
-    """Return the member `crossCheck` of the object of `--json`."""
+    """Return the member `crossCheck` of the object that `--json` prints."""
     nothing: dict[str, JSON] = {"inputs": 0, "agreed": 0, "differs": [], "leftOut": {}}
     found = nothing if checked.found is None else differences_json(checked.found)
     return {**found, "model": checked.model, "reason": checked.reason}

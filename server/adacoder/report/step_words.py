@@ -17,7 +17,7 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
 
 
 def doing(event: OpenStep | Step | Waiting) -> str:
-    """Return the current work or its result. During a wait, return the reason."""
+    """Return the current work of a step, or its result. During a wait, return the reason."""
     match event:
         case Waiting():
             return event.message

@@ -76,7 +76,7 @@ COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "select
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family. With `has_ablations`, also return one per ablation.
+    """Return a row for each family. With `has_ablations`, ablations have rows, too.
 
     The keys of a row are `COLUMNS` and `summary`.
     """

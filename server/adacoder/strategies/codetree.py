@@ -99,7 +99,7 @@ class _Node:
     parent: dict[str, Field] | None = None
     """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
-    """The parent's value: the share of passed examples, plus a part for the critic's score."""
+    """The value of the parent: the share of examples that pass, plus a part for the critic's score."""
 
 
 @dataclass(frozen=True, slots=True)

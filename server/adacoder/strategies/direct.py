@@ -77,7 +77,7 @@ FIRST_PLANNER = replace(
 )
 """The Role that plans from the docstring, before there is any code."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by such a `plan`."""
+"""The Role that writes the function by a `plan`."""
 
 
 async def _by_plan(request: Request) -> None:

@@ -44,7 +44,7 @@ CHECKER: Role[bool] = Role(
 )
 """The Role that judges whether the `verification` arrives at the examples' outputs."""
 CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
-"""The Role that writes by a `plan` and its `verification`."""
+"""The Role that writes the function by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
 """The Role that compares a `trace` of `code` with the `verification` of the plan."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")

@@ -54,9 +54,9 @@ VERIFIER: Role[float] = Role(
     otherwise=0.0,
     has_found=always,
 )
-"""The Role that rates a `plan` from 0 to 100, by its confidence in the plan."""
+"""The Role that rates from 0 to 100 how confident it is in a `plan`."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by a `plan`."""
+"""The Role that writes the function by a `plan`."""
 DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")
 """The Role that repairs `code` by its `plan` and its `error`."""
 

@@ -18,7 +18,7 @@ from adacoder.strategies.strategy import Strategy
 ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")
 """The Role that decomposes the task and plans."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by the analyst's `plan`."""
+"""The Role that writes the function by the analyst's `plan`."""
 CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
 """The Role that revises `code` by the `plan` and the `error`, which includes the tester's report."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
