@@ -79,5 +79,5 @@ def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     """Create a Desk in `tmp_path` without a model server."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # no server answers at this address
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # this address has no server
     return Desk(tmp_path, capsys)

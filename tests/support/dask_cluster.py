@@ -101,7 +101,7 @@ class Site:
 
     @property
     def count(self) -> int:
-        """Number of rows in the file of rows."""
+        """Number of rows in the arena's file of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:

@@ -68,7 +68,7 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if not self._ending.done():
-            with suppress(ProcessLookupError):  # the exit code of an ended process may arrive later
+            with suppress(ProcessLookupError):  # the process may have ended before its exit code arrives
                 os.kill(self.pid, number)
 
     def kill(self) -> None:

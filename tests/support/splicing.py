@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """Return the module's text with a candidate in place, after checking the splice."""
+    """Insert a candidate and check the splice. Return the text of the module."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)

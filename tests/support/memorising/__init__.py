@@ -48,7 +48,7 @@ class Case:
     code: str
     """The function."""
     found: bool
-    """True if the guard against memorised answers must report the program."""
+    """True if AdaCoder must report that the program memorised its answers."""
 
     @property
     def target(self) -> Target:

@@ -93,7 +93,7 @@ class StandIn(StandInServer):
     window: int | None = field(default=None, kw_only=True)
     """Window of all models; None to use the window that a request asks for."""
     memory: int = field(default=1, kw_only=True)
-    """Memory of a loaded model in bytes."""
+    """Memory in bytes that a loaded model takes."""
     cloud: bool = field(default=True, kw_only=True)
     """True if the server forwards requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
@@ -113,7 +113,7 @@ class StandIn(StandInServer):
         super().__post_init__()
         self._loaded = Runners()
         self._behind: set[asyncio.Task[None]] = set()
-        """Tasks that outlive their requests."""
+        """Background tasks that go on after their request has ended."""
 
     async def __aexit__(self, *problem: object) -> None:
         for task in self._behind:

@@ -32,7 +32,7 @@ class Engine(StrEnum):
     LLAMA_CPP = "llama.cpp"
     """Has one model, and accepts any name. Reports the cached part of a prompt, and all times."""
     LM_STUDIO = "LM Studio"
-    """Loads a model on request. Reports a prompt that is too long only in the stream."""
+    """Loads a model on request. If a prompt is too long, only an event in the stream reports this."""
     ROUTER = "llama.cpp, several models"
     """Accepts only the names of its models, and loads them on request. Reports the windows of loaded models only."""
     LLAMA_CPP_PYTHON = "llama-cpp-python"
@@ -57,7 +57,7 @@ class Model:
     """True if the model thinks by default. A request can turn thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
-    """Name of the model that an adapter adapts; for adapters only."""
+    """If this model is an adapter, the name of the model that it adapts."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class StandIn(StandInServer):
     reasoning: str = field(default="reasoning_content", kw_only=True)
     """Name of the field for thoughts in a stream."""
     details: bool = field(default=True, kw_only=True)
-    """True if the server reports the cached part of a prompt. vLLM must be configured to do so."""
+    """True if the server reports how much of a prompt was cached. vLLM does so only if it is configured to."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -61,11 +61,11 @@ class Script:
     until: threading.Event | None = None
     """Event that must be set before the second token is sent; None to send at once."""
     packet: int | None = None
-    """Number of bytes to send at once, even if this splits lines and characters; None to send whole lines."""
+    """Number of bytes to send at once; None to send whole lines. With a number, lines and characters may be split."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
-    """Error text: of the last line if `ending` is ERROR, or of a response with an error status."""
+    """Text of the error. It is in the last line if `ending` is ERROR, and in the response if the status is an error."""
     prompt_tokens: int | None = None
     """Number of prompt tokens to report; None for the actual number, 0 to report none."""
     status: int = 200
@@ -83,9 +83,9 @@ class Script:
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
     def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
-        """Return the tokens of `thought` and of the text to send, and the number of written tokens.
+        """Return the tokens of `thought`, the tokens of the text, and the number of written tokens.
 
-        The first stop text ends the reply. Its tokens are written, but not sent.
+        The first stop text ends the reply. The tokens of the stop text are not returned, but count as written.
         """
         texts, held = [thought, self.text], 0
         for index, text in enumerate(texts):
@@ -280,7 +280,7 @@ class StandInServer:
         await respond(writer, script.status, script.body or "")
 
     def _next_script(self, body: Body) -> Script:
-        """Return the script for the next chat."""
+        """Return the script that answers the next chat request."""
         if callable(self.replies):
             reply = self.replies(body)
         elif self._answered < len(self.replies):
@@ -404,7 +404,7 @@ def read_replies(path: Path) -> list[str | Script]:
 def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
     """Serve the replies of a file until the process is terminated.
 
-    `start` creates a stand-in from the replies, the names of the models, and the port.
+    `start` creates a stand-in. Its arguments are the replies, the names of the models, and the port.
     """
     parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
     parser.add_argument("--port", type=int, default=0)
