@@ -200,7 +200,7 @@ GOOD = f"```python\n{STUB}{BODY}```"
 WRONG = f"```python\n{STUB}{MISSING}```"
 PLAN = "1. Split the name into words.\n2. Take the first letter of each.\n3. Join them in capitals."
 NUMBERED = [f"    # {number:04}\n" for number in range(400)]
-"""Lines of a reply, each of which is one token."""
+"""Lines of a reply. Each line is one token."""
 SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoë\")\n'Z'\n```"
 
 
@@ -460,7 +460,10 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
 
 
 async def measure(rounds: int, names: list[str]) -> Report:
-    """Run every case once in each round. Each round starts a new server, because of the case `first`."""
+    """Run every case once in each round.
+
+    The case `first` needs a new server, so each round starts one.
+    """
     samples: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         async with Editor.started() as editor:

@@ -102,7 +102,9 @@ def names(doctest_namespace):
 
     doctest_namespace.update(np=numpy, pd=pandas)
 """
-"""A `conftest.py` that defines the names in the examples of pandas. The file of pandas itself needs the source tree."""
+"""A `conftest.py` that defines names for the examples of pandas. The `conftest.py` of pandas works only in its source
+tree.
+"""
 ONE = "one docstring"
 SECONDS = 3600
 _SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
@@ -114,7 +116,7 @@ _WHATEVER_FAILS = (
 )
 """Options that make pytest report every docstring, even after failures."""
 _NOT_CHECKED = "it was not checked."
-"""End of the reason for a result that doctest never has. Such results are left out of the comparison."""
+"""End of the reason of a result that doctest never has. These results are not compared."""
 
 
 def prepare(folder: Path) -> Path:
@@ -255,9 +257,9 @@ def kind(difference: dict[str, str | None]) -> str:
 
 
 def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
-    """Rename docstrings for which pytest gives another module than AdaCoder, if the new names are unique.
+    """Rename docstrings that pytest finds in another module than AdaCoder, if the new names are unique.
 
-    For example, NumPy assigns to `__module__`, and doctest finds the docstring where the function is imported.
+    In NumPy, for example, doctest finds docstrings in the module that imports the function.
     """
     missing = {name: each["target"].partition("::")[2] for name, each in ours.items() if name not in theirs}  # type: ignore[index,call-overload,union-attr]
     unique = {tail for tail, count in Counter(missing.values()).items() if count == 1}

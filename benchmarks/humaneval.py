@@ -47,7 +47,7 @@ DATA = "ADACODER_DATA"
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""Timeout in seconds for an answer of another harness, which may cover all tasks."""
+"""Timeout in seconds for one answer of a harness. A question may be about all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
 """Targets for AdaCoder's evaluations per second: a multiple of EvalPlus's."""
@@ -148,7 +148,7 @@ async def throughput(passes: int) -> Report:
 
 
 async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], passes: int) -> dict[str, list[float]]:
-    """Run the harnesses in turns. Return the median seconds of each task, for each harness."""
+    """Run the harnesses in turns. Return a median of seconds for each task, by harness."""
     taken: dict[str, list[list[float]]] = {name: [[] for _ in indices] for name in harnesses}
     for _ in range(passes):
         for place, index in enumerate(indices):

@@ -66,7 +66,7 @@ class Figure:
     """The reason why `value` is None."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the figure for the benchmark's line."""
+        """Return the figure as a part of the benchmark's output line."""
         target = f"<= {self.at_most:.4g}" if self.at_most is not None else f">= {self.at_least:.4g}"
         if self.value is None:
             return {"value": None, "target": target, "skipped": self.skipped}
@@ -84,10 +84,10 @@ class Report:
     """Number of samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
-    """The absolute numbers behind the figures. The names include the unit."""
+    """The medians from which the figures are computed. Their names include the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:
-        """Return the group for the benchmark's line."""
+        """Return the group as a part of the benchmark's output line."""
         figures: dict[str, JSON] = {name: figure.json() for name, figure in self.figures.items()}
         return {"n": self.n, "figures": figures, **self.medians, **self.remarks}

@@ -128,7 +128,7 @@ def _programs(steps: Sequence[Step]) -> list[Evaluated]:
 
 
 async def measure(folder: Path, given: argparse.Namespace) -> None:
-    """Print a line for each step."""
+    """Print an output line for each step of `STEPS`."""
     tasks = load(given.file, folder).tasks
     if given.only:
         tasks = tuple(each for number, each in enumerate(tasks) if number % 2 == (given.only == "odd"))

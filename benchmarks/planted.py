@@ -92,7 +92,7 @@ class Unfit(Exception):
 
 
 class Planting:
-    """Compares right functions with faulty ones."""
+    """Compares right functions with faulty versions of them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

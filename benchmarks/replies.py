@@ -7,7 +7,7 @@ The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.
 
 The output is one JSON line. For each model, it has the number of distinct replies that are right:
 
-* `alone`: the program in the reply, unchanged. The labels refer to it.
+* `alone`: the program in the reply, unchanged. The labels refer to this program.
 
 With `--columns` it also has:
 
@@ -15,8 +15,9 @@ With `--columns` it also has:
 * `rules`: the strategy `adacoder` with its repair rules, but without further rounds;
 * `loop`: the strategy `resample`, which tries the replies to a task in order. Only tasks with several replies count.
 
-These numbers are not pass@1, because each distinct reply counts once. A reply whose result contradicts its label is
-judged again with six times the time, and listed. With `--keep`, a later run continues from the results in a folder.
+These numbers are not pass@1, because each distinct reply counts once. If a result contradicts the reply's label, the
+reply is judged again with six times the time, and listed. With `--keep`, a later run continues from the results in a
+folder.
 """
 
 from __future__ import annotations

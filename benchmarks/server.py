@@ -51,7 +51,7 @@ from integration.lsp.client import FULL, SERVER, Client, ResponseError  # module
 from support.standins.ollama import Script, StandIn
 
 Place: TypeAlias = dict[str, int]
-"""A position in a text, in the form of the protocol."""
+"""A position in a text, as the language server protocol writes it."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
@@ -273,7 +273,7 @@ class Asked:
 
 
 def _summed(samples: Sequence[Sample], member: str, *, is_p95: bool) -> float | None:
-    """Return the median or the 95th percentile of a quantity over all rounds; None if it was not measured."""
+    """Return the median or the 95th percentile of a quantity over all rounds; None if no round measured it."""
     values: list[float] = []
     for sample in samples:
         value = getattr(sample, member)

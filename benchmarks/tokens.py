@@ -1,18 +1,18 @@
 """Measure the cost of a request in tokens: early stops, reusable prefixes of prompts, and the loop.
 
 A stand-in for Ollama serves recorded replies to tasks of HumanEval over real HTTP: two that fail, then one that passes.
-Raw chat replies come first. Most tasks also need replies that are only code, which an early stop cannot shorten. Plans
-are numbered steps from replies to another prompt. Programs are really evaluated. Tasks and replies come from the folder
+Complete chat replies come first. Most tasks also need replies that are only code, and an early stop cannot shorten
+these. Plans are numbered steps, taken from replies to another prompt. Tasks and replies come from the folder
 ADACODER_DATA. The output is one JSON line:
 
-* `early_stop`: tokens that the stand-in wrote with early stops, as a share of those without. A token is four
-  characters. The figure is a little too high, because the stand-in writes without pauses before a connection closes.
-  `verified` compares the numbers of verified tasks, and must be 1.
+* `early_stop`: the number of tokens that the stand-in writes with early stops, divided by the number without. A token
+  is four characters. The figure is a little too high, because the stand-in writes on until it notices a closed
+  connection. `verified` compares the numbers of verified tasks, and must be 1.
 * `prefix`: for each request but a task's first, the share of its tokens that repeat the beginning of the previous
   request.
 * `loop`: calls, tokens and verified tasks of `adacoder`, and of `direct` with the first reply. This shows the cost of
-  rounds. It does not compare the strategies, because these tasks always need them. `uncached_prompt_tokens` are the
-  tokens that do not repeat the previous request's beginning.
+  rounds. It does not compare the strategies, because the tasks were chosen to need rounds. `uncached_prompt_tokens` are
+  the tokens that do not repeat the previous request's beginning.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ LONGEST_PLAN = PLANNER.limits.most or 0
 CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
 """Note in the output that the tasks were chosen by their replies."""
 REUSABLE = 0.8
-"""Target for the share of the median prompt that a prefix cache saves."""
+"""Target: a prefix cache saves at least this share of the median prompt."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
 """Matches the plan in a reply to MapCoder's prompt for similar problems."""
 _RAW = "chat-reply"
@@ -89,7 +89,7 @@ class Task:
 
     target: Target
     replies: tuple[str, ...]
-    """Replies to the Programming Assistant, in order."""
+    """The model's replies to the Programming Assistant, in order."""
     plans: tuple[str, ...]
     """Plans that the stand-in gives in turn. After the last plan, the first one follows."""
     raw: int
@@ -142,12 +142,12 @@ class Model:
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # the same request again continues the same reply
+        if body["messages"] != self._asked:  # asked again, the model continues the same reply
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Count the sent tokens. The count of the server at the end of a stream takes precedence."""
+        """Count the tokens that are sent. At the end of a stream, the server's own count replaces this count."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -159,7 +159,7 @@ class Model:
 
 
 class Desk:
-    """Runs the tasks with a service and the stand-in."""
+    """Runs tasks with a service, whose model server is the stand-in."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
@@ -173,7 +173,7 @@ class Desk:
         await self._service.close()
 
     async def run(self, task: Task, strategy: str = "adacoder") -> Run:
-        """Run the strategy on the task."""
+        """Run `strategy` on the task. Return the result."""
         settings = replace(self._settings, strategy=strategy)
         asked, sent = len(self._server.requests), len(self._model.sent)
         self._model.is_to_say(task.said)

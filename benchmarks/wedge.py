@@ -35,7 +35,7 @@ TARGET_SECONDS = 10.0
 
 
 async def measure(replies: int, version: str) -> Report:
-    """Request `replies` replies one after the other. Close each stream early."""
+    """Request `replies` replies one after the other, and close each stream early."""
     chance = random.Random(replies)
     lost, ordinary, mended = 0, [0.0], [0.0]
     async with StandIn(lambda _: REPLY, version=version, wedges=lambda: chance.random() < 1 / ONE_IN) as standin:
