@@ -263,7 +263,7 @@ async def boot(rounds: int) -> Report:
         refused: dict[Level, str] = {}
         for level in (Level.FULL, Level.LSM, Level.NONE):
             try:
-                await first(level)  # the first host also tests the isolation
+                await first(level)  # not measured, because the first host also tests the isolation
                 cases[level] = partial(first, level)
             except Unavailable as reason:
                 refused[level] = str(reason)

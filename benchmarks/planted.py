@@ -143,7 +143,7 @@ class Planting:
 
 
 async def measure(only: str) -> dict[str, object]:
-    """Try the faults of functions whose name contains `only`. Return the figures."""
+    """Try the faults of all functions whose name contains `only`. Return the figures."""
     found: list[str] = []
     missed: list[str] = []
     left_out: list[str] = []

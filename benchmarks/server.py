@@ -251,9 +251,9 @@ class Asked:
 
     name: str
     ours: str
-    """Name of the attribute of `Sample` with AdaCoder's quantity."""
+    """Name of the attribute of `Sample` that is measured for AdaCoder."""
     theirs: str
-    """Name of the attribute of `Sample` with the other server's quantity."""
+    """Name of the attribute of `Sample` that is measured for the other server."""
     other: str
     at_most: float
     is_p95: bool = False

@@ -306,8 +306,9 @@ def _name(target: Target) -> str:
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """Return the name of the module and the qualified name of the function. For a module's docstring, both are the
-    module.
+    """Return the name of the module and the qualified name of the function.
+
+    For a module's docstring, return the module's name twice.
     """
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 

@@ -48,7 +48,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Metadata of a setting. The field of Settings has the name and the default."""
+    """Metadata of a setting, except the name and the default, which are those of the field of Settings."""
 
     values: Values
     about: str
