@@ -2,13 +2,13 @@
 
     agreement.py --replies FILE --data FOLDER [--pairs N [--hidden-inputs] | --triples N] [--benchmark NAME]
 
-FILE and FOLDER are the same as for `rescue.py`. Up to N pairs are drawn for each task, with a fixed seed. The programs
-of a pair are by different models, differ in their text, and pass the examples. Both run on the same inputs. Hidden
-tests show whether the first program is right.
+FILE and FOLDER are the same as for `rescue.py`. Up to N pairs of programs are drawn for each task, with a fixed seed.
+Both programs of a pair pass the examples, but they are by different models and differ in their text. They run on the
+same inputs. Hidden tests show whether the first program is right.
 
 * `right`: share of first programs that are right.
-* `right_if_agreed`: the same, among pairs that agree on all inputs.
-* `wrong_flagged`, `right_flagged`: share of wrong and of right first programs whose pair disagrees.
+* `right_if_agreed`: the same share, among pairs that agree on all inputs.
+* `wrong_flagged`, `right_flagged`: shares of the wrong and of the right first programs with which the second disagrees.
 
 * `wrong_beside_right`: share of wrong first programs whose second program is right.
 
@@ -22,7 +22,8 @@ With `--triples N`, up to N triples are drawn instead:
 
 * `wrong`: share of first programs that are wrong.
 * `wrong_by_majority`: share of wrong programs if the majority of three selects the program.
-* `wrong_after_answers`: the same if answers select it. The canonical solution answers at most two questions.
+* `wrong_after_answers`: the same if a user's answers select the program. The canonical solution gives these answers, at
+  most two.
 * `questions`: mean number of these questions.
 
 The last line is a JSON object. `interval` is Wilson's 95 % interval for the number of tasks.
@@ -132,7 +133,7 @@ class Agreement:
         return found
 
     async def chosen(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Chosen]:
-        """Draw up to `most` triples of the replies `rows` to one task, and choose a program from each."""
+        """Draw up to `most` triples of the replies `rows` to one task, and choose a program from each triple."""
         chance = random.Random(task.id)
         texts = {(row["model"], splice(task.target, from_reply(row["reply"], task.target)).text) for row in rows}
         found: list[Chosen] = []
@@ -173,7 +174,7 @@ class Agreement:
         await self._checks.close()
 
     async def _passing(self, target: Target, text: str) -> Task | None:
-        """Return the task for the function in `text`; None if its examples do not pass."""
+        """Return the task for the function in `text`; None if the function fails its examples."""
         try:
             there = locate(text, target.module.path, target.module.root, qualname=target.qualname)
         except AdaCoderError:

@@ -5,8 +5,8 @@
 The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.gz`. The output is one JSON line:
 
 * `judge`: the time to judge HumanEval's canonical solutions (see `humaneval.py`), in `--passes` rounds after a warm-up.
-* `cells`: rows per second, megabytes of memory after each tenth of the cells, and the seconds of a second run, which
-  only reads the rows of the first.
+* `cells`: rows per second, and megabytes of memory after each tenth of the cells. A second run only reads the rows of
+  the first; its seconds are given, too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SECONDS = 5.0
 
 
 async def many(folder: Path, cells: int) -> Report:
-    """Run at least `cells` cells. Then run again, which only has to find that all rows exist."""
+    """Run at least `cells` cells. Then start a second run, which finds that all rows exist."""
     if (data := os.environ.get(humaneval.DATA)) is None:
         raise Unavailable(f"{humaneval.DATA} names no folder with {humaneval.FILE}")
     tasks = load(Path(data) / humaneval.FILE, folder)
@@ -92,7 +92,7 @@ async def many(folder: Path, cells: int) -> Report:
 
 
 async def measure(folder: Path, passes: int, cells: int) -> dict[str, JSON]:
-    """Return the figures of both groups. If a group cannot be measured, return the reason instead."""
+    """Return the figures of both groups, or the reason why a group cannot be measured."""
     line: dict[str, JSON] = {}
     for name, group in {"judge": humaneval.side_by_side(passes), "cells": many(folder, cells)}.items():
         try:

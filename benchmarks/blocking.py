@@ -51,11 +51,11 @@ TICK = 0.001
 WORTH_TELLING = 0.002
 """Minimum delay of a tick that is recorded, in seconds."""
 PAUSE = 0.005
-"""Seconds between two cheap messages."""
+"""Seconds between two cheap messages of the editor."""
 TYPING = 0.05
-"""Seconds between two changes of the text."""
+"""Seconds between two changes of the text by the typing user."""
 TYPED = 12
-"""Number of changes. Then typing ends, so that the result can be inserted."""
+"""Number of changes by typing. The result can be inserted only when typing has ended."""
 FOLDER, NAME = "parcels", "tracked.py"
 
 HEAD = '''"""Orders, parcels and their way: as large as modules become that many people work on."""
@@ -200,7 +200,7 @@ GOOD = f"```python\n{STUB}{BODY}```"
 WRONG = f"```python\n{STUB}{MISSING}```"
 PLAN = "1. Split the name into words.\n2. Take the first letter of each.\n3. Join them in capitals."
 NUMBERED = [f"    # {number:04}\n" for number in range(400)]
-"""Lines that are one token each."""
+"""Lines of a reply. Each line is one token."""
 SUGGESTED = "```python\n>>> initials(\"grace hopper\")\n'GH'\n>>> initials(\"zoë\")\n'Z'\n```"
 
 
@@ -217,7 +217,7 @@ def module(body: str = "") -> str:
 
 
 def serve(told: str) -> None:
-    """Run the language server, and record each delay of its event loop in the file `told`."""
+    """Run the language server. Record each delay of its event loop in the file `told`."""
     from adacoder.lsp import stdio
 
     run = stdio.run
@@ -260,7 +260,7 @@ def waited_for_a_processor() -> float:
 
 @dataclass(frozen=True)
 class Growing(Script):
-    """A reply of numbered lines. It records when each line is sent."""
+    """A reply of numbered lines, with the time at which each line was sent."""
 
     text: str = "".join(["```python\n", STUB, *NUMBERED, BODY, "```"])
     pause: float = 0.005
@@ -274,7 +274,7 @@ class Growing(Script):
         self.sent.append(time.monotonic())
 
     def longest(self, told: Iterable[tuple[float, str]]) -> float:
-        """Return the longest time from sending a numbered line to the notification in `told` that shows it."""
+        """Return the longest time from sending a numbered line until a notification in `told` shows it."""
         first = self.tokens(self.text).index(NUMBERED[0]) - 1
         times = []
         for number, line in enumerate(NUMBERED):
@@ -286,7 +286,7 @@ class Growing(Script):
 
 
 class Received(list[Any]):
-    """Messages from the server, with the times of the messages that show a growing reply."""
+    """Messages from the server. `writing` has the arrival times of messages that show a growing reply."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -299,7 +299,7 @@ class Received(list[Any]):
 
 
 class Editor:
-    """An editor that has the module open. Its server reports stalls."""
+    """An editor that has the module open. Its server records delays of the event loop."""
 
     def __init__(self, client: Client, told: Path, standin: StandIn) -> None:
         self.client = client
@@ -309,7 +309,7 @@ class Editor:
         self._uri = ""
         self._received = client.received = Received()
         self.shown: float | None = None
-        """The longest time until a part of the model's reply was shown, in seconds. Only the case `writing` sets it."""
+        """The longest time until a part of the model's reply was shown, in seconds, for the case `writing`."""
         # a second process makes the edit, because the edit would delay all messages here
         client.answers["workspace/applyEdit"] = lambda _: {"applied": True}
 
@@ -390,7 +390,7 @@ class Editor:
         return text[: text.index(what)].count("\n")
 
     def stalls(self, since: float) -> Iterator[tuple[float, float]]:
-        """Yield the length of each stall after `since`, and how long all processors were busy during the stall."""
+        """Yield the length of each stall after `since`, and how long all processors were busy in the meantime."""
         for line in self._told.read_text(encoding="utf-8").splitlines():
             due, late, queued = map(float, line.split())
             if due >= since:
@@ -412,7 +412,7 @@ class Case:
 
 
 def request(mode: str, *replies: str, status: str, apply: bool = False) -> Work:
-    """Return a coroutine that runs a whole request. The model answers with `replies`."""
+    """Return a coroutine that runs a whole request, in which the model answers with `replies`."""
     return lambda editor: editor.run(mode, list(replies), status=status, apply=apply)
 
 
@@ -460,7 +460,10 @@ async def watched(editor: Editor, case: Case) -> dict[str, float]:
 
 
 async def measure(rounds: int, names: list[str]) -> Report:
-    """Run every case once in each round. Each round starts a new server, because of the case `first`."""
+    """Run every case once in each round.
+
+    The case `first` needs a new server, so each round starts one.
+    """
     samples: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         async with Editor.started() as editor:

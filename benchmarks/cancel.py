@@ -1,4 +1,4 @@
-"""Measure the time from cancelling a request to the model server's closed connection.
+"""Measure the time from the cancellation of a request until the connection to the model server is closed.
 
 A real language server and a real command line run with a stand-in for Ollama over real HTTP. The output is one JSON
 line with the median and the worst time in milliseconds. The cases differ in the moment at which the user cancels:
@@ -43,7 +43,9 @@ LOADING = Script("def initials(name):\n", load=FOREVER)
 WRITING = Script("def initials(name):\n" + "    name = name.strip()\n" * 20_000, pause=0.005)
 
 Case = Callable[[Path], Awaitable[float]]
-"""Cancels a request in a workspace. Returns the seconds from the user's action to the end of the request."""
+"""A function that cancels a request in a workspace, and returns the seconds from the user's action to the request's
+end.
+"""
 
 
 def request_cancelled(reply: Script, when: str) -> Case:

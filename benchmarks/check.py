@@ -6,10 +6,10 @@
 The cases are packages from PyPI, parts of large packages, and one file with one docstring. Both programs run as
 commands in a new virtual environment. The output is one JSON line for each case:
 
-* `check_to_pytest`: the ratio of the times if pytest finds bytecode files, and `check_to_first` if it finds none, as in
-  a fresh clone.
+* `check_to_pytest`: the ratio of the times if pytest finds bytecode files. `check_to_first` is the ratio if there are
+  none, as in a fresh clone.
 * `check_mib`, `pytest_mib`: the peak memory of all processes of a command together.
-* each docstring with different verdicts, with the reason.
+* each docstring on which the verdicts differ, with the reason.
 
 `--verdicts` compares only the verdicts on whole packages, by default `VERDICTS`.
 """
@@ -102,19 +102,21 @@ def names(doctest_namespace):
 
     doctest_namespace.update(np=numpy, pd=pandas)
 """
-"""A `conftest.py` that defines the names in the examples of pandas. The one of pandas needs the source tree."""
+"""A `conftest.py` that defines names for the examples of pandas. The `conftest.py` of pandas works only in its source
+tree.
+"""
 ONE = "one docstring"
 SECONDS = 3600
 _SAME = {"verified": "passed", "unverified": "passed", "partial": "failed"}
-"""pytest's names for AdaCoder's verdicts."""
+"""pytest's words for AdaCoder's verdicts."""
 _WHATEVER_FAILS = (
     "--doctest-continue-on-failure",
     "--doctest-ignore-import-errors",
     "--continue-on-collection-errors",
 )
-"""Options of pytest that make it report every docstring, even after failures."""
+"""Options that make pytest report every docstring, even after failures."""
 _NOT_CHECKED = "it was not checked."
-"""The reasons of results that doctest does not have either end with this text."""
+"""End of the reason of a result that doctest never has. These results are not compared."""
 
 
 def prepare(folder: Path) -> Path:
@@ -137,10 +139,7 @@ def install(name: str, folder: Path, python: Path) -> Path:
 
 
 def configure(folder: Path) -> None:
-    """Remove the packages' tests and settings, because pytest would use them.
-
-    Write the same settings for both programs.
-    """
+    """Remove the packages' tests and settings, because pytest would use them. Give both programs the same settings."""
     for path in sorted(folder.rglob("tests"), reverse=True):
         quietly("rm", "-r", str(path))
     for path in [*folder.rglob("conftest.py"), *folder.glob("*/pyproject.toml")]:
@@ -155,7 +154,7 @@ def quietly(*command: str) -> None:
 
 
 def ran(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in an empty folder. It may use bytecode files, and pytest loads no plug-ins."""
+    """Run a command in an empty folder. Bytecode files are allowed, and pytest loads no plug-ins."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
@@ -165,9 +164,9 @@ def ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 async def timed(*command: str, cold: Path | None = None) -> float:
-    """Return the seconds that a command takes. First remove the bytecode files in the folder `cold`.
+    """Return the seconds that a command takes. It must end with exit code 0 or 1.
 
-    The command must end with exit code 0 or 1.
+    Before the start, the bytecode files in the folder `cold` are removed.
     """
     if cold is not None:
         await asyncio.to_thread(remove_bytecode, cold)
@@ -185,7 +184,7 @@ def remove_bytecode(folder: Path) -> None:
 
 
 def peak(*command: str) -> float:
-    """Return the peak memory in MiB of all processes of a command together. Shared memory counts once."""
+    """Return the peak memory in MiB of a command's processes together. Shared memory counts once."""
     with tempfile.TemporaryDirectory(prefix="adacoder-bench-") as here:
         process = subprocess.Popen(command, cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         most = 0
@@ -206,7 +205,9 @@ def family(pid: int) -> Iterator[int]:
 
 
 def resident(pid: int) -> tuple[int, int] | None:
-    """Return the resident pages of a process and how many of them may be shared; None if the process has ended."""
+    """Return how many pages of a process are resident, and how many of these may be shared; None if the process has
+    ended.
+    """
     try:
         _, own, shared, *_ = map(int, Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split())
     except OSError:
@@ -224,9 +225,9 @@ def pytest_command(python: Path, folder: Path, path: Path) -> tuple[str, ...]:
 
 
 def compared(python: Path, folder: Path, path: Path) -> dict[str, JSON]:
-    """Return the number of docstrings with equal verdicts, and describe each with different verdicts.
+    """Return the number of docstrings with equal verdicts, and a description of every other docstring.
 
-    If the verdicts differ, pytest checks the docstring again, alone.
+    If pytest's verdict is different, pytest checks the docstring again, alone.
     """
     lines = [json.loads(line) for line in ran(*check_command(python, path), "--json").stdout.splitlines()]
     found = {docstring(each["target"]): each for each in lines if "::" in (each["target"] or "")}
@@ -256,9 +257,9 @@ def kind(difference: dict[str, str | None]) -> str:
 
 
 def moved(theirs: dict[str, str], ours: dict[str, JSON]) -> dict[str, str]:
-    """Rename the docstrings that pytest finds in another module than AdaCoder, if the names are then unique.
+    """Rename docstrings that pytest finds in another module than AdaCoder, if the new names are unique.
 
-    For example, NumPy assigns to `__module__`, and doctest finds the docstring where the function is imported.
+    In NumPy, for example, doctest finds docstrings in the module that imports the function.
     """
     missing = {name: each["target"].partition("::")[2] for name, each in ours.items() if name not in theirs}  # type: ignore[index,call-overload,union-attr]
     unique = {tail for tail, count in Counter(missing.values()).items() if count == 1}

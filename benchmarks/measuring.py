@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from adacoder.domain import JSON
 
 Case: TypeAlias = Callable[[], Awaitable[float]]
-"""Does the work once, and returns the seconds that it took."""
+"""A function that does the measured work once, and returns the seconds that this took."""
 Samples: TypeAlias = Mapping[str, list[float]]
 """The seconds of each round, by case."""
 
 WARM_ROUNDS = 3
-"""Number of rounds for warming up. They do not count."""
+"""Number of rounds before the measured rounds, to warm up."""
 SETTLE_SECONDS = 0.03
-"""Pause before each case, in which the previous case's background work can end and a spare can get ready."""
+"""Pause before each case. It lets background work of the previous case end, and a child get ready."""
 
 
 _chance = random.Random(0)
@@ -63,10 +63,10 @@ class Figure:
     at_most: float | None = None
     at_least: float | None = None
     skipped: str = ""
-    """The reason why there is no value."""
+    """The reason why `value` is None."""
 
     def json(self) -> dict[str, JSON]:
-        """Return the figure for the benchmark's line."""
+        """Return the figure as a part of the benchmark's output line."""
         target = f"<= {self.at_most:.4g}" if self.at_most is not None else f">= {self.at_least:.4g}"
         if self.value is None:
             return {"value": None, "target": target, "skipped": self.skipped}
@@ -78,16 +78,16 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Results of one group of figures."""
+    """The results of one group of figures."""
 
     n: int
     """Number of samples behind each median."""
     figures: Mapping[str, Figure]
     medians: Mapping[str, float]
-    """The absolute numbers behind the figures. The names include the unit."""
+    """The medians from which the figures are computed. Their names include the unit."""
     remarks: Mapping[str, JSON] = field(default_factory=dict)
 
     def json(self) -> dict[str, JSON]:
-        """Return the group for the benchmark's line."""
+        """Return the group as a part of the benchmark's output line."""
         figures: dict[str, JSON] = {name: figure.json() for name, figure in self.figures.items()}
         return {"n": self.n, "figures": figures, **self.medians, **self.remarks}

@@ -2,18 +2,18 @@
 
     mutants.py [--functions N] [--seed N] FOLDER…
 
-Each folder is a project whose tests this Python can run. N functions that have a docstring and are run by a test are
-drawn. Each is evaluated as `fix` does it, with its own body and with three wrong ones: `return None`, `return` of the
-first parameter, and a mutant with one changed operator, comparison or constant. The output is one JSON line for each
-folder:
+Each folder is a project whose tests this Python can run. N functions are drawn from those that have a docstring and are
+run by a test. Each is evaluated as by `fix`, with its own body and with three wrong bodies: `return None`, `return` of
+the first parameter, and a mutant with one changed operator, comparison or constant. The output is one JSON line for
+each folder:
 
 * `functions`: functions with a docstring, and `tested`: those that a test runs;
 * `index_s`: seconds to run all test files once, and `again_s`: seconds if no file has changed since;
 * `right_refused`: functions whose own body the tests refuse, which `refused` names. It should be 0. `left_out`
   functions fail their own examples;
 * for each kind of wrong body: how many pass the examples, and how many of these the tests refuse;
-* `suspects`: for how many mutants `fix --test`, given the first failing test, tries the changed function first, later,
-  or not at all;
+* `suspects`: for how many mutants `fix --test` tries the changed function first, later, or not at all. It is given the
+  first failing test;
 * `over_ms`: the median overhead of a run of the tests, and `tests_ms`: the median time of the tests themselves.
 """
 
@@ -177,9 +177,7 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
 
 
 async def place_of(target: Target, candidate: Candidate, test: str, project: ProjectTests, access: Access) -> str:
-    """Return whether `fix --test` would try the function first, later, or not at all, if it had the body
-    `candidate`.
-    """
+    """Return `first`, `later` or `not`: when `fix --test` would try the function if its body were `candidate`."""
     path, folder = target.module.path, project.folder
     overlays = {path: splice(target, candidate).text}
     places = await project.suspects(test, overlays, access, target.module)
@@ -202,7 +200,7 @@ def found(text: str, path: Path, folder: Path) -> list:
 
 
 async def unneeded() -> Program:
-    """Fail, because no passing test needs the program."""
+    """Fail. This is called only if a test fails, but all tests have just passed."""
     raise AssertionError("a test failed")
 
 

@@ -75,7 +75,7 @@ STEPS: Mapping[str, Callable[[Request, Attempt], Awaitable[Candidate]]] = {
 
 
 async def every_step(request: Request) -> None:
-    """Write the function. If it fails, try each step from there in its own branch."""
+    """Write the function. If it fails, try each step on this program, each in its own branch of the search."""
     for _ in request.rounds():
         first = await request.repaired(await request.evaluate(await request.ask(WRITER)))
         if not first.verdict.passed and not first.verdict.final:
@@ -128,7 +128,7 @@ def _programs(steps: Sequence[Step]) -> list[Evaluated]:
 
 
 async def measure(folder: Path, given: argparse.Namespace) -> None:
-    """Print a line for each step."""
+    """Print an output line for each step of `STEPS`."""
     tasks = load(given.file, folder).tasks
     if given.only:
         tasks = tuple(each for number, each in enumerate(tasks) if number % 2 == (given.only == "odd"))

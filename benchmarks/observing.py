@@ -87,14 +87,14 @@ def text(how: str) -> str:
 
 
 async def bare(python: Path, path: Path) -> float:
-    """Return the seconds of the example in a process that runs nothing else."""
+    """Return the seconds that the example takes in a process that runs nothing else."""
     command = [python, "-c", BARE, path]
     ran = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
     return float(ran.stdout)
 
 
 async def observed(ws: Workspace, how: str) -> float:
-    """Return the seconds of the example in an evaluation."""
+    """Return the seconds that the example takes in an evaluation."""
     verdict = await ws.evaluate(text(how), file=f"{how}.py", timeout=60)
     (result,) = verdict.results
     return float(result.got)

@@ -38,7 +38,7 @@ def bare(text: str) -> str:
 
 
 def read(text: str) -> str:
-    """Return the bare text twice: as written, and with its escape sequences resolved."""
+    """Return the text without white space and prompts, as written and with its escape sequences resolved."""
     escaped = text.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
     return f"{bare(text)}\n{bare(escaped)}"
 
@@ -58,7 +58,7 @@ async def found(task: ArenaTask) -> list[str]:
         read("\n".join(ask.text for ask in model.asked)),
         read(task.target.docstring_span.of(task.target.text)),
     )
-    assert bare(task.target.examples[0].source) in text  # The search works: it finds an example that is shown.
+    assert bare(task.target.examples[0].source) in text  # The search works: it finds a shown example.
     hidden = (bare(each.source) for each in hidden_of(task))
     return [each for each in hidden if len(each) >= LEAST and each in text and each not in shown]
 

@@ -39,7 +39,7 @@ class Fault:
     right: str
     wrong: str
     calls: tuple[str, ...]
-    """Calls for the function's examples. The faulty function gives the same results for them."""
+    """Calls for the function's examples, for which the fault makes no difference."""
 
 
 FAULTS = (
@@ -92,7 +92,7 @@ class Unfit(Exception):
 
 
 class Planting:
-    """Compares right functions with faulty ones."""
+    """Compares right functions with faulty versions of them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -143,7 +143,7 @@ class Planting:
 
 
 async def measure(only: str) -> dict[str, object]:
-    """Try the faults of functions whose name contains `only`. Return the figures."""
+    """Try the faults of all functions whose name contains `only`. Return the figures."""
     found: list[str] = []
     missed: list[str] = []
     left_out: list[str] = []

@@ -28,7 +28,7 @@ def tasks_in(data: Path, folder: Path) -> tuple[list[TaskSet], dict[str, ArenaTa
 
 
 def replies_in(path: Path) -> Iterator[Recorded]:
-    """Yield the replies of a file with a JSON object per line. The file may be compressed."""
+    """Yield the replies in a file, which may be compressed. Each line is a JSON object."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

@@ -7,7 +7,7 @@ The environment variable `ADACODER_DATA` names the folder with `HumanEval.jsonl.
 
 The output is one JSON line. For each model, it has the number of distinct replies that are right:
 
-* `alone`: the program in the reply, unchanged. The labels refer to it.
+* `alone`: the program in the reply, unchanged. The labels refer to this program.
 
 With `--columns` it also has:
 
@@ -15,8 +15,9 @@ With `--columns` it also has:
 * `rules`: the strategy `adacoder` with its repair rules, but without further rounds;
 * `loop`: the strategy `resample`, which tries the replies to a task in order. Only tasks with several replies count.
 
-These numbers are not pass@1, because each distinct reply counts once. A reply whose result contradicts its label is
-judged again with six times the time, and listed. With `--keep`, a later run continues from the results in a folder.
+These numbers are not pass@1, because each distinct reply counts once. If a result contradicts the reply's label, the
+reply is judged again with six times the time, and listed. With `--keep`, a later run continues from the results in a
+folder.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ COLUMNS = {"direct": "extraction", "adacoder": "rules", "resample": "loop"}
 class NoMore(OnlyThought):
     """The model has no recorded reply left.
 
-    This class derives from OnlyThought, so it counts as the model's failure.
+    As a subclass of OnlyThought, this counts as a failure of the model, not of its server.
     """
 
 
@@ -84,7 +85,7 @@ class Samples(Plan):
 
 
 def kept_in(path: Path) -> dict[str, bool]:
-    """Return the judgements of an earlier run, by reply. Remove an incomplete last line."""
+    """Return the stored judgements of an earlier run, by reply. Remove the last line if it is incomplete."""
     lines = path.read_text().splitlines(keepends=True) if path.exists() else []
     whole = [line for line in lines if line.endswith("\n")]
     path.write_text("".join(whole))
@@ -112,7 +113,7 @@ async def shared_out(judge: HiddenJudge, work: Sequence[tuple[Recorded, ArenaTas
 
 
 def model_of(recorded: Recorded) -> str:
-    """Return a name for the model of a reply. It includes the reply's source."""
+    """Return a name for the model of a reply. The name includes the reply's source."""
     return f"{recorded['source']}/{recorded['model']}"
 
 

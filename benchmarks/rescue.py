@@ -5,17 +5,17 @@
 FILE has one JSON object per line (`id, task_id, kind, reply, hidden_tests`). FOLDER has the benchmarks' tasks
 (`HumanEval.jsonl.gz`, `mbpp.jsonl.gz`) and the paper's table of names to import (`paper_module_names.json`).
 
-Hidden tests judge the programs. First every reply runs unmodified, as its first fenced block or as a whole. A reply
-whose result contradicts its label is dropped. Then each treatment is tried:
+Hidden tests judge the programs. First every reply runs unmodified: its first fenced block, or the whole reply. If the
+result contradicts the reply's label, the reply is dropped. Then each treatment of the reply is tried:
 
 * `ours`: the reply goes through `apply`, as in the arena. `apply` knows the docstring and static errors, but no test.
 * `paper`: the paper's Algorithm 3 changes a program that failed with a superficial error, at most twice. As in the
   paper, the error comes from the hidden tests. So a passing program is never changed, and `paper_broken` is always 0.
-* `extraction`: the first part of `ours`. The reply is extracted and put in place, without rules.
+* `extraction`: the first part of `ours`. The function is taken from the reply and inserted, but no rules run.
 * `paper_in_our_loop`: the paper's rules in AdaCoder's loop (strategy `adacoder:paper-rules`).
 
-A `rescued` reply passes only after the treatment, a `broken` reply only before. `median_ms` is the time of extraction,
-rules and insertion, without evaluation. The last line of the output is one JSON object.
+A `rescued` reply passes only with the treatment, a `broken` reply only without it. `median_ms` is the time of
+extraction, rules and insertion, without evaluation. The last line of the output is one JSON object.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ WORKERS = 2
 SUPERFICIAL = frozenset({"NameError", "SyntaxError", "IndentationError"})
 """Errors after which the paper's released program calls its Debug Specialist."""
 PASSES = 2
-"""Maximum number of calls of the Debug Specialist for one program."""
+"""Maximum number of times that the Debug Specialist repairs one program."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """The results of one reply."""
+    """The results of one reply, before and after each treatment."""
 
     row: Recorded
     before: bool
@@ -82,7 +82,7 @@ class Finding:
 
 
 class Rescue:
-    """Applies all treatments to a reply."""
+    """Applies all treatments to a model's reply."""
 
     def __init__(
         self, folder: Path, judge: HiddenJudge, tasks: Mapping[str, ArenaTask], names: Mapping[str, str]
@@ -101,7 +101,7 @@ class Rescue:
         return Finding(row, verdict.passed), verdict
 
     async def examine(self, finding: Finding, verdict: Verdict) -> None:
-        """Try every treatment on the reply, and record the results in `finding`."""
+        """Try every treatment, such as AdaCoder's rules, on the reply. Record the results in `finding`."""
         task = self._tasks[finding.row["task_id"]]
         finding.after["paper"] = await self._by_the_paper(plain(finding.row, task), verdict, task)
         extracted = splice(task.target, from_reply(finding.row["reply"], task.target)).text
@@ -112,7 +112,7 @@ class Rescue:
         }
 
     async def time(self, finding: Finding) -> None:
-        """Measure the time of extraction, insertion, and rules if the reply failed."""
+        """Measure the time of extraction and insertion. If the reply failed, include the rules."""
         target = self._tasks[finding.row["task_id"]].target
         began = time.perf_counter()
         candidate = from_reply(finding.row["reply"], target)
@@ -159,7 +159,7 @@ class Rescue:
 
 
 def superficial_error(verdict: Verdict) -> str | None:
-    """Return the error of a failed run as `Type: message`; None if the paper's rules do not apply to it."""
+    """Return the error of a failed run as `Type: message`; None if the paper's rules do not apply to such errors."""
     failure = verdict.failure
     if failure is None or failure.error is None:
         return None
@@ -167,7 +167,7 @@ def superficial_error(verdict: Verdict) -> str | None:
 
 
 def paper_names(path: Path) -> dict[str, str]:
-    """Read the paper's table as the paper's program does: the last module wins if several define a name."""
+    """Read the paper's table of names to import. As in the paper's program, the last module with a name wins."""
     table: dict[str, list[str]] = json.loads(path.read_text(encoding="utf-8"))
     return {name: module for module, names in table.items() for name in names}
 

@@ -51,7 +51,7 @@ from integration.lsp.client import FULL, SERVER, Client, ResponseError  # module
 from support.standins.ollama import Script, StandIn
 
 Place: TypeAlias = dict[str, int]
-"""A position in a text, in the form of the protocol."""
+"""A position in a text, as the language server protocol writes it."""
 
 OURS, JEDI, RUFF = "adacoder", "jedi-language-server", "ruff"
 NAME = "tracked.py"
@@ -126,7 +126,7 @@ class Sample:
     memory: float
     keystrokes: list[float] = field(default_factory=list)
     generating: list[float] = field(default_factory=list)
-    """Keystrokes while a function is being generated."""
+    """Seconds of each keystroke while a function is being generated."""
 
 
 @asynccontextmanager
@@ -251,9 +251,9 @@ class Asked:
 
     name: str
     ours: str
-    """Attribute of `Sample` with AdaCoder's quantity."""
+    """Name of the attribute of `Sample` that is measured for AdaCoder."""
     theirs: str
-    """Attribute of `Sample` with the other server's quantity."""
+    """Name of the attribute of `Sample` that is measured for the other server."""
     other: str
     at_most: float
     is_p95: bool = False
@@ -273,7 +273,7 @@ class Asked:
 
 
 def _summed(samples: Sequence[Sample], member: str, *, is_p95: bool) -> float | None:
-    """Return the median or the 95th percentile of a quantity over all rounds; None if it was not measured."""
+    """Return the median or the 95th percentile of a quantity over all rounds; None if no round measured it."""
     values: list[float] = []
     for sample in samples:
         value = getattr(sample, member)

@@ -42,7 +42,7 @@ OVER_PYTEST = 1.5
 
 
 def case(*command: str, folder: Path, environment: Mapping[str, str], forgets: Path | None = None) -> Case:
-    """Return a case that runs a command. If `forgets` is given, remove this folder first."""
+    """Return a case that runs a command. If `forgets` is given, each run first removes this folder."""
 
     async def run() -> float:
         if forgets is not None:

@@ -2,10 +2,10 @@
 
     strategies.py [--only NAME …] [--tasks N] [--chance P …] [--seeds N]
 
-Asked for a function, the model writes the right one with probability P, else a recorded reply that fails the hidden
-tests. For other roles it writes something of the right form. So the figures do not describe real models. They show
-whether feedback loops, budgets and selection work, and what each strategy costs. All strategies get the same random
-numbers. Tasks and replies come from the folder ADACODER_DATA.
+For a function, the model writes the right program with probability P, and otherwise a recorded reply that fails the
+hidden tests. In other roles, it writes a prepared reply of the right form. So the figures do not describe real
+models, but show whether feedback loops, budgets and selection work, and what each strategy costs. All strategies get
+the same random numbers. Tasks and replies come from the folder ADACODER_DATA.
 
 The output is one JSON line for each strategy and P:
 
@@ -53,7 +53,7 @@ DATA = "ADACODER_DATA"
 SECONDS = 5.0
 """Timeout of an evaluation, in seconds."""
 _GOT_LESS_FAR = frozenset({FailureKind.MEMORISED, FailureKind.UNDEFINED_NAME})
-"""Failures that rank below all others (see `Verdict.reach`)."""
+"""Failures that rank below all other failures (see `Verdict.reach`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ async def request(
 
 
 models: dict[str, Actor] = {}
-"""The model of each running request, by task and seed."""
+"""The model of each running request, by the request's task and seed."""
 
 
 async def opened(model_id: str | None, *_: object) -> Actor:
-    """Return the model of a running request."""
+    """Return the model of a running request. The service calls this to open a model."""
     return models[str(model_id)]
 
 
@@ -158,7 +158,11 @@ async def measure(folder: Path, data: Path, given: argparse.Namespace) -> None:
 
 
 def summed(results: Sequence[Result]) -> Mapping[str, float | list[float]]:
-    """Summarise all requests of a strategy. Intervals count each task once, because its seeds are not independent."""
+    """Summarise all requests of a strategy.
+
+    Requests with different seeds for the same task are not independent. So intervals are computed from the number of
+    tasks.
+    """
     count, tasks = len(results), len({each.task for each in results})
 
     def interval(hits: int) -> list[float]:

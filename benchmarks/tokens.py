@@ -1,18 +1,18 @@
 """Measure the cost of a request in tokens: early stops, reusable prefixes of prompts, and the loop.
 
 A stand-in for Ollama serves recorded replies to tasks of HumanEval over real HTTP: two that fail, then one that passes.
-Raw chat replies come first. Most tasks also need replies that are only code, which an early stop cannot shorten. Plans
-are numbered steps from replies to another prompt. Programs are really evaluated. Tasks and replies come from the folder
+Complete chat replies come first. Most tasks also need replies that are only code, and an early stop cannot shorten
+these. Plans are numbered steps, taken from replies to another prompt. Tasks and replies come from the folder
 ADACODER_DATA. The output is one JSON line:
 
-* `early_stop`: tokens that the stand-in wrote with early stops, as a share of those without. A token is four
-  characters. The figure is a little too high, because the stand-in writes without pauses before a connection closes.
-  `verified` compares the numbers of verified tasks, and must be 1.
+* `early_stop`: the number of tokens that the stand-in writes with early stops, divided by the number without. A token
+  is four characters. The figure is a little too high, because the stand-in writes on until it notices a closed
+  connection. `verified` compares the numbers of verified tasks, and must be 1.
 * `prefix`: for each request but a task's first, the share of its tokens that repeat the beginning of the previous
   request.
 * `loop`: calls, tokens and verified tasks of `adacoder`, and of `direct` with the first reply. This shows the cost of
-  rounds. It does not compare the strategies, because these tasks always need them. `uncached_prompt_tokens` are the
-  tokens that do not repeat the previous request's beginning.
+  rounds. It does not compare the strategies, because the tasks were chosen to need rounds. `uncached_prompt_tokens` are
+  the tokens that do not repeat the previous request's beginning.
 """
 
 from __future__ import annotations
@@ -64,23 +64,23 @@ DATA = "ADACODER_DATA"
 MODEL = "qwen2.5-coder:7b"
 TASKS = 30
 FAILING = 2
-"""Number of failing replies before the passing one."""
+"""Number of failing replies to each task, before a reply that passes."""
 TOKEN = 4
 """Number of characters in a token of the stand-in."""
 LONGEST_PLAN = PLANNER.limits.most or 0
 """Maximum number of tokens in a plan."""
 CHOICE = f"tasks chosen for {FAILING} failing replies and a passing one, so the number of verified tasks proves nothing"
-"""Warning about the number of verified tasks."""
+"""Note in the output that the tasks were chosen by their replies."""
 REUSABLE = 0.8
-"""Target for the share of the median prompt that a prefix cache saves."""
+"""Target: a prefix cache saves at least this share of the median prompt."""
 _EXPLAINED = re.compile(r"^#+ *Tutorial[^\n]*\n(?P<plan>.*?)^#+ *Example Problems", re.DOTALL | re.MULTILINE)
 """Matches the plan in a reply to MapCoder's prompt for similar problems."""
 _RAW = "chat-reply"
-"""Kind of complete chat replies."""
+"""Kind of recorded replies that are complete chat replies."""
 _NOT_FROM_CHATS = "continuation"
-"""Kind of replies by base models."""
+"""Kind of recorded replies by base models."""
 _SEVERAL_BLOCKS = "Analogical"
-"""Replies to MapCoder's prompt, which asks for code of other problems first. AdaCoder asks for one block."""
+"""Stage of replies to MapCoder's prompt. They begin with code of other problems, but AdaCoder asks for one block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +89,15 @@ class Task:
 
     target: Target
     replies: tuple[str, ...]
-    """Replies to the Programming Assistant, in order."""
+    """The model's replies to the Programming Assistant, in order."""
     plans: tuple[str, ...]
-    """Plans that the stand-in gives in turn, from the beginning again if there are too few."""
+    """Plans that the stand-in gives in turn. After the last plan, the first one follows."""
     raw: int
-    """Number of complete chat replies in `replies`."""
+    """Number of replies in `replies` that are complete chat replies."""
 
     @property
     def said(self) -> Iterator[str]:
-        """Yield the texts for the loop: replies and plans in turn, beginning with a reply."""
+        """Yield the texts for the loop: a reply, a plan, the next reply, and so on."""
         for number, reply in enumerate(self.replies):
             if number:
                 yield self.plans[(number - 1) % len(self.plans)]
@@ -121,15 +121,12 @@ class Run:
 
     @property
     def shared(self) -> list[int]:
-        """Number of tokens that each request shares with the beginning of the previous one.
-
-        The first request is left out.
-        """
+        """For each request but the first, the number of tokens at its beginning that the previous request has, too."""
         return [estimate(text) for text in _shared(self.requests)]
 
 
 class Model:
-    """The stand-in's model, which writes prepared texts and counts their tokens."""
+    """The model of the stand-in, with prepared replies. It counts their tokens."""
 
     def __init__(self) -> None:
         self.sent: list[int] = []
@@ -145,12 +142,12 @@ class Model:
 
     def __call__(self, body: Body) -> Script:
         self.sent.append(0)
-        if body["messages"] != self._asked:  # the same reply continues
+        if body["messages"] != self._asked:  # asked again, the model continues the same reply
             self._asked, self._said = body["messages"], next(self._says)
         return Script(self._said, token=TOKEN, prompt_tokens=estimate(_as_text(body)))
 
     def counting(self) -> AbstractContextManager[object]:
-        """Count the sent tokens. At the end of a stream, the server's own count replaces the count."""
+        """Count the tokens that are sent. At the end of a stream, the server's own count replaces this count."""
         send = Stream.send
 
         async def counted(stream: Stream, text: str) -> None:
@@ -162,7 +159,7 @@ class Model:
 
 
 class Desk:
-    """Runs the tasks with a service and the stand-in."""
+    """Runs tasks with a service, whose model server is the stand-in."""
 
     def __init__(self, folder: Path, model: Model, server: StandIn) -> None:
         self._settings = Settings(models=(MODEL,), host=server.host, max_iterations=FAILING)
@@ -176,7 +173,7 @@ class Desk:
         await self._service.close()
 
     async def run(self, task: Task, strategy: str = "adacoder") -> Run:
-        """Run the strategy on the task."""
+        """Run `strategy` on the task. Return the result."""
         settings = replace(self._settings, strategy=strategy)
         asked, sent = len(self._server.requests), len(self._model.sent)
         self._model.is_to_say(task.said)
@@ -239,7 +236,7 @@ def _as_text(body: Body) -> str:
 
 
 def _shared(requests: Sequence[str]) -> Iterator[str]:
-    """Yield the common beginning of each request and the previous one."""
+    """Yield the beginning that each request has in common with the previous request."""
     for before, request in pairwise(requests):
         same = takewhile(lambda pair: pair[0] == pair[1], zip(before, request, strict=False))
         yield request[: sum(1 for _ in same)]
@@ -339,7 +336,7 @@ def prefix(runs: Sequence[Run]) -> Report:
 
 
 def _shares(run: Run) -> Iterator[float]:
-    """Yield the share of each request that a prefix cache can reuse, except the first."""
+    """Yield the share of each request but the first that a prefix cache can reuse."""
     for shared, prompt in zip(run.shared, run.prompts[1:], strict=True):
         yield shared / prompt
 

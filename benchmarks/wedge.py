@@ -1,7 +1,8 @@
 """Measure how many replies are lost or delayed if closed streams sometimes block the model server.
 
-The server is a stand-in for Ollama over real HTTP. About one in fifty closed streams, at random, holds the model's only
-slot until the model is unloaded. AdaCoder closes each stream after a random part of its text. The output is one JSON
+The server is a stand-in for Ollama over real HTTP. About one in fifty closed streams, at random, blocks the model's
+only slot until the model is unloaded. AdaCoder closes each stream after a random part of its text. The output is one
+JSON
 line: the number of lost replies, the longest wait for a first token, and the median wait after a blocked slot.
 """
 
@@ -34,7 +35,7 @@ TARGET_SECONDS = 10.0
 
 
 async def measure(replies: int, version: str) -> Report:
-    """Request `replies` replies one after the other. Close each stream early."""
+    """Request `replies` replies one after the other, and close each stream early."""
     chance = random.Random(replies)
     lost, ordinary, mended = 0, [0.0], [0.0]
     async with StandIn(lambda _: REPLY, version=version, wedges=lambda: chance.random() < 1 / ONE_IN) as standin:

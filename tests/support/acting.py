@@ -11,7 +11,7 @@ PLAN = "1. Look at the arguments.\n2. Work out the result.\n3. Return it."
 
 
 class Actor(ScriptedModel):
-    """A model that writes the given functions, and gives each other role a reply that it can read."""
+    """A model that writes the given functions. It gives each other role a reply that the role can read."""
 
     def __init__(
         self,
@@ -24,8 +24,8 @@ class Actor(ScriptedModel):
     ) -> None:
         """`writes(n)` returns the reply to the n-th request for the function, counted from 1.
 
-        `tests` is the reply to the first request for tests, and `other_tests` to later ones; None means the same reply.
-        `accepts` and `score` answer requests to judge code.
+        `tests` is the reply to the first request for tests, and `other_tests` to later requests; None means the same
+        reply. `accepts` and `score` are the replies to requests to judge code.
         """
         super().__init__(then=lambda ask: Reply(self._answer(ask.messages[-1].content), Tokens(10, 5)))
         self._writes = writes

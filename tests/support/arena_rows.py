@@ -1,4 +1,4 @@
-"""Make rows of the arena by hand."""
+"""Make rows of the arena for tests, without running the arena."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def column(strategy: str, words: str, **changed: object) -> list[Row]:
 def attempt(
     number: int, *, right: bool | None = False, failure: str | None = "wrong_output", **more: object
 ) -> RowAttempt:
-    """Return the attempt of round `number`. By default, the docstring's examples fail."""
+    """Return the attempt of round `number`. By default, it fails the docstring's examples."""
     examples = (2, 2) if failure is None else (0, 2)
     made = RowAttempt(number, number, "programming_assistant", failure, examples, right)
     return replace(made, **more)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ def with_body(target: Target, statement: str) -> Candidate:
 
 
 async def outcome_of(host: Host, target: Target, candidate: Candidate | None = None) -> Outcome:
-    """Return the outcome of evaluating `candidate`, or else the function as it is."""
+    """Evaluate `candidate`, by default the function's current body. Return the Outcome."""
     evaluator = CodeEvaluator(host, Journal(), overlays={}, timeout=10)
     target = await evaluator.with_class_examples(target)
     candidate = candidate or current(target)

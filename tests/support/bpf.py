@@ -1,7 +1,7 @@
 """Load and run classic BPF programs, as the kernel does for seccomp.
 
-Programs with instructions that AdaCoder's filters do not use are refused. See seccomp(2), linux/filter.h, and the
-kernel's `bpf_check_classic` and `seccomp_check_filter`.
+Instructions that AdaCoder's filters do not use are refused. See seccomp(2), linux/filter.h, and the kernel's
+`bpf_check_classic` and `seccomp_check_filter`.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ WRONG = STUB.replace("    pass\n", "    return float(a + b)\n")
 GOOD_REPLY = f"```python\ndef hypotenuse(a, b):\n{BODY}```\n"
 WRONG_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(a + b)\n```\n"
 LUCKY_REPLY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```\n"
-"""A reply that passes both examples but is wrong."""
+"""A reply that passes both examples of the test's function, but is wrong."""
 PLAN = "1. Square both sides.\n2. Take the root of the sum."
 HEEDING = ("env", "--default-signal=INT")
 """Prefix for a command that a test ends with SIGINT. Shells let background processes ignore this signal."""
@@ -79,5 +79,5 @@ def new_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: py
     """Create a Desk in `tmp_path` without a model server."""
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # no server answers at this address
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")  # this address has no server
     return Desk(tmp_path, capsys)

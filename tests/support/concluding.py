@@ -28,9 +28,9 @@ async def concluded(
     reply: str | None = None,
     overlays: Mapping[Path, str] | None = None,
 ) -> Outcome:
-    """Write `text` to `file`. Return the Outcome of its function `of`, or of `reply` in its place.
+    """Write `text` to `file`, and evaluate its function `of`. Return the Outcome.
 
-    `overlays` has the unsaved texts of other files that are open.
+    If `reply` is given, evaluate its function instead. `overlays` has the unsaved texts of other open files.
     """
     path = ws.folder / file
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from support.standins.openai import StandIn
 from support.standins.server import PATIENCE, Script
 
 LONG = 10 * PATIENCE
-"""Timeout in seconds, which lets several processes start on a busy machine."""
+"""Timeout in seconds that is long enough to start several processes on a busy machine."""
 CANARY = "canary_4e51bd"
 SAMPLES = 6
 NAMES = ("double", "triple")
@@ -40,7 +40,7 @@ _WRONG = "```python\ndef double(x):\n    return x + 2\n\n\ndef triple(x):\n    r
 
 
 def by_seed(body: Mapping[str, Any]) -> Script:
-    """Return the model's reply: right if the request's seed is even, else wrong."""
+    """Return the stand-in's reply: right if the request's seed is even, else wrong."""
     return Script(_WRONG if body["seed"] % 2 else _RIGHT, load=0.1)
 
 
@@ -101,7 +101,7 @@ class Site:
 
     @property
     def count(self) -> int:
-        """Number of rows in the file of rows."""
+        """Number of rows in the arena's file of rows."""
         return self.rows.read_bytes().count(b"\n") if self.rows.exists() else 0
 
     def start(self, *options: str, rows: str = "rows.jsonl", before: str = "") -> Run:

@@ -10,7 +10,7 @@ from adacoder.domain import Target
 from adacoder.pytext import Lines, dedent, normalize, string_interiors
 
 Dressing = Callable[[Target], str]
-"""Wraps the target's function, unchanged, in a reply of one form."""
+"""Wraps the target's function, unchanged, in one form of reply."""
 
 
 def _function(target: Target) -> str:

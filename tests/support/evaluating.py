@@ -30,7 +30,7 @@ class Workspace:
 
     folder: Path
     least: Level = Level.SEATBELT
-    """The weakest isolation to accept. Evaluations use the strongest that works here, up to `best`."""
+    """The weakest isolation that evaluations accept. They use the strongest that works here, up to `best`."""
     interpreter: Interpreter | None = None
     best: Level = Level.FULL
     templates: TemplatePool | None = None
@@ -70,7 +70,7 @@ class Workspace:
         overlays: Mapping[str, str] | None = None,
         timeout: float = 10.0,  # noqa: ASYNC109  # the evaluation's own timeout
     ) -> Verdict:
-        """Return the verdict on the function `of`. `text` is the unsaved text of its module `file`."""
+        """Evaluate the function `of` and return the verdict. `text` is the unsaved text of its module `file`."""
         text = dedent(text)
         what = program(self.folder / file, self.folder / root, text, of, suspects)
         changed = {self.folder / name: dedent(other) for name, other in (overlays or {}).items()}
@@ -125,7 +125,7 @@ def examples(text: str, of: str = "f") -> tuple[Example, ...]:
 
 
 def other_pythons() -> list[Path]:
-    """Return the executables of other Python versions since 3.8, on PATH or next to this Python."""
+    """Return the executables of other Python versions, from 3.8 on. They are on PATH or next to this Python."""
     found = {}
     folders = [Path(name) for name in os.environ.get("PATH", "").split(os.pathsep) if name]
     beside = sorted(Path(sys.base_prefix).parent.glob("*/bin"))
@@ -178,7 +178,7 @@ def threads_of(pid: int) -> int:
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes whose folder is `folder`, or whose sandbox shows it, with all their descendants."""
+    """Return the processes that run in `folder` or whose sandbox shows `folder`, with all their descendants."""
     parents: dict[int, int] = {}
     found: set[int] = set()
     for process in Path("/proc").glob("[0-9]*"):
@@ -212,7 +212,7 @@ async def traced(ws: Workspace, text: str, of: str = "f", timeout: float = 30) -
 
 
 def told(trace: Trace, text: str) -> list[str]:
-    """Format a trace: for each entry, the number of the call, the line of code, and new values."""
+    """Format a trace. Each entry has the number of the call, the line of code, and the new values."""
     lines = dedent(text).splitlines()
     return [f"{each.call} {lines[each.line - 1].strip()}{_came(each)}" for each in trace.executed]
 

@@ -1,7 +1,7 @@
 """Start language servers quickly, by forking a process that has already imported the server's modules.
 
-Imports take most of the time of a server's start and first job. Tests of the start or of imports must not use a fork,
-because it hides missing imports.
+Most of the time of a server's start and first job goes into imports. Tests of the start or of imports must not use a
+fork, because a fork hides missing imports.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _AHEAD = (
     *("service", "strategies.agentcoder", "source.coverage", "source.memorised"),
     *("models.ollama_backend", "models.openai_backend", "models.http"),
 )
-"""Modules of AdaCoder that a server imports, besides those in `adacoder.lsp`."""
+"""Modules that a server imports, apart from those in `adacoder.lsp`."""
 _AHEAD_TOO = ("pygls.progress", "ollama", "httpcore", "anyio._backends._asyncio")
 _NUMBER = struct.Struct("!i")
 _MOST = 1 << 17
-"""Maximum size in bytes of a request for a server."""
+"""Maximum size in bytes of a request to start a server."""
 
 
 class Forked:
-    """A forked server. It has the part of the interface of `asyncio.subprocess.Process` that tests use."""
+    """A forked server, with the attributes of `asyncio.subprocess.Process` that tests use."""
 
     pid: int
     _ending: asyncio.Task[int]
@@ -68,7 +68,7 @@ class Forked:
 
     def send_signal(self, number: int) -> None:
         if not self._ending.done():
-            with suppress(ProcessLookupError):  # the exit code of an ended process may arrive later
+            with suppress(ProcessLookupError):  # the process may have ended before its exit code arrives
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
@@ -85,7 +85,10 @@ class Forked:
 
 @cache
 def _parent() -> socket.socket:
-    """Start this file as a program that ends when this process ends. Return the connection to it."""
+    """Start the parent of all servers, which is this file as a program. Return the connection to it.
+
+    The program ends when this process ends.
+    """
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         process = subprocess.Popen([sys.executable, "-P", __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()])
@@ -95,9 +98,10 @@ def _parent() -> socket.socket:
 
 
 def _main(asked: socket.socket) -> None:
-    """Import the modules. Then fork twice for each request on the socket `asked`.
+    """Import the modules. Then start a server for each request on the socket `asked`.
 
-    The second fork becomes the server. The first reports the server's process id, and later its exit code.
+    This takes two forks. The second becomes the server. The first reports the server's process id, and later its exit
+    code.
     """
     lsp = importlib.import_module("adacoder.lsp")
     own = (module.name for module in pkgutil.walk_packages(lsp.__path__, "adacoder.lsp."))

@@ -1,4 +1,4 @@
-"""Texts of one kind each, for tests of estimated token counts: code, prose, a language, numbers, …"""
+"""Sample texts for tests of estimated token counts. Each text is of one kind: code, prose, a language, numbers, …"""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _numbers() -> Mapping[str, str]:
 
 
 def _by_chance() -> Mapping[str, str]:
-    """Return random texts. No tokenizer's vocabulary has words for them."""
+    """Return random texts, whose words are in no tokenizer's vocabulary."""
     seeds = [hashlib.sha256(bytes([number])).digest() for number in range(12)]
     return {
         "hexadecimal": "\n".join(seed.hex() for seed in seeds),

@@ -1,4 +1,4 @@
-"""Create Python environments and projects on disk as `venv` and pip do, but without these tools and a network."""
+"""Create Python environments and projects on disk, as `venv` and pip do, but without them and without a network."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 BASE_PYTHON = Path(vars(sys)["_base_executable"])
-"""The Python on which `venv` bases new environments. `vars` is needed because typeshed has no
-`sys._base_executable`.
+"""The Python from which `venv` creates new environments. typeshed has no `sys._base_executable`, so `vars` is needed.
 """
 EXECUTABLE = BASE_PYTHON.resolve()
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,7 +51,7 @@ def installation(folder: Path) -> Path:
 
 
 def linked(source: Path, folder: Path, *, hard: bool) -> None:
-    """Copy a tree of folders. Make hard or symbolic links to the files."""
+    """Copy a tree of folders. The copied files are hard or symbolic links."""
     for file in sorted(source.rglob("*")):
         place = folder / file.relative_to(source)
         if file.is_dir():

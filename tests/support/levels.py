@@ -1,4 +1,7 @@
-"""Test parameters for isolation levels. Other tests use the strongest level that works here."""
+"""Test parameters for isolation levels.
+
+Tests without these parameters use the strongest level that works here.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ LEVELS = [FULL, LSM]
 
 
 def skip_what_needs_more(items: list[pytest.Item]) -> None:
-    """Skip tests with the mark `isolation` if their level does not work here."""
+    """Skip tests with the mark `isolation` on machines where their level does not work."""
     for item in items:
         needed = [mark.args[0] if mark.args else None for mark in item.iter_markers("isolation")]
         missing = [level for level in needed if not _works(level)]

@@ -26,7 +26,7 @@ _PERSON = {f"GIT_{role}_{key}": "you@example.com" for role in ("AUTHOR", "COMMIT
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a page, and the output that the page shows."""
+    """A command that a page shows, with the output that the page shows."""
 
     command: str
     output: str

@@ -32,7 +32,7 @@ def files_in(folder: Path) -> list[str]:
 
 @contextmanager
 def room_for(size: int) -> Iterator[None]:
-    """Limit the size of files to `size` bytes, as on a nearly full disk."""
+    """Limit the size of files to `size` bytes, so that writing fails as on a nearly full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -44,7 +44,7 @@ def room_for(size: int) -> Iterator[None]:
 def telling(
     replies: Iterable[Said] = (), window: Window | ModelError = WINDOW, name: str = "ollama:m"
 ) -> ScriptedModel:
-    """Return a scripted model. Replies that are only texts get fixed token counts."""
+    """Return a scripted model. A reply that is only a text gets fixed token counts."""
     counted = (Reply(each, Tokens(10, 5)) if isinstance(each, str) else each for each in replies)
     return ScriptedModel(*counted, window=window, name=name)
 
@@ -54,7 +54,7 @@ async def ask(model: ChatModel, messages: tuple[Message, ...], enough: Enough = 
 
 
 async def record(path: Path, talk: Sequence[tuple[tuple[Message, ...], Reply]] = TALK, window: Window = WINDOW) -> None:
-    """Record `talk` without redaction."""
+    """Record the conversation `talk` without redacting secrets."""
     recorder = Recorder(telling([reply for _, reply in talk], window), path, NOTHING)
     for messages, reply in talk:
         assert await ask(recorder, messages) == reply

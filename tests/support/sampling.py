@@ -9,9 +9,9 @@ import pytest
 
 
 def sampled(values: Iterable[Any], sample: Collection[Any] | int) -> list[Any]:
-    """Return `values` as parameters. Those outside the sample get the mark `rest`.
+    """Return `values` as parameters. Values outside the sample get the mark `rest`.
 
-    `sample` has the values to try by default. A number n means every n-th value.
+    `sample` has the values that are tried by default. A number n means every n-th value.
     """
     every = list(values)
     chosen = every[::sample] if isinstance(sample, int) else sample

@@ -38,7 +38,7 @@ class Desk:
         self.clear()
 
     def clear(self) -> None:
-        """Reset settings, models and session. Keep the warm processes, because they are slow to start."""
+        """Reset settings, models and session. The started processes stay, because starting them is slow."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
         self.settings = Settings(models=("scripted",))

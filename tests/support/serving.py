@@ -40,7 +40,7 @@ class ServerKind:
     stand_in: Callable[..., Any]
     """Creates a stand-in of this kind from `replies` and other arguments."""
     model: Callable[[str], object]
-    """Creates a model with this name, for the stand-in's argument `models`."""
+    """Creates a model with this name, to pass to the stand-in as one of its `models`."""
     server: Callable[[str | None, Deadlines], Server]
     """Creates the client for a server at an address."""
     facts_path: str
@@ -107,9 +107,9 @@ async def talking(
     stand_in: Mapping[str, Any] | None = None,
     **opened: Any,
 ) -> AsyncIterator[tuple[Any, ServedModel]]:
-    """Start a stand-in with the arguments `stand_in`. Open its model `name` with the arguments `opened`.
+    """Start a stand-in with the arguments `stand_in`, and open its model `name` with the arguments `opened`.
 
-    The test fails if a connection stays open at the end.
+    If a connection is still open at the end, the test fails.
     """
     async with kind.stand_in(replies, **(stand_in or {})) as server:
         model = model_at(server.host, name, kind=kind, **opened)
@@ -155,5 +155,5 @@ def settings_of(body: Body) -> dict[str, object]:
 
 
 def words(count: int) -> tuple[Message, ...]:
-    """Return a prompt that a stand-in counts as `count` tokens, without the chat template."""
+    """Return a prompt that has `count` tokens in a stand-in, not counting the chat template."""
     return (Message("user", "word " * count),)

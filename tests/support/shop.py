@@ -68,7 +68,7 @@ __test__ = {"more": """
 '''
 GOOD = "    >>> total([1, 2])\n    3\n    >>> total([4])\n    4\n"
 OTHERS = ('>>> total([1])\n1\n"""', '"""'), ("    >>> doubled([1])\n    2\n", ""), ('>>> total([5])\n5\n"""', '"""')
-"""Replacements that remove the other examples that the broken function fails."""
+"""Replacements that remove the examples of other docstrings that fail if `total` is broken."""
 BROKEN = ("return sum(values)", "return sum(values) + 1")
 
 
@@ -83,11 +83,11 @@ def edited(desk: Desk, *pairs: tuple[str, str], name: str = "shop.py") -> None:
 
 
 def replaced(new: str) -> tuple[tuple[str, str], ...]:
-    """Return pairs for `edited` that replace the examples of `total` by `new`, and remove the other examples."""
+    """Return replacements for `edited`. They give `total` the examples `new`, and apply `OTHERS`."""
     return ((GOOD, new), *OTHERS)
 
 
 def checked(desk: Desk, *options: str) -> dict[str, str]:
-    """Return the checked docstrings, each with the reason for its check."""
+    """Run `check --changed`. Return the checked docstrings, each with the reason for its check."""
     objects = desk.run("check", "--changed", "--json", *options).objects
     return {each["target"].partition("::")[2]: each["change"]["why"] for each in objects if "change" in each}

@@ -27,7 +27,7 @@ def put(
     qualname: str = "f",
     file: str = "mod.py",
 ) -> str:
-    """Return the module's text with a candidate in place, after checking the splice."""
+    """Insert a candidate and check the splice. Return the text of the module."""
     target = target_in(text, qualname, file)
     candidate = Candidate(function, imports, definitions)
     placed = splice(target, candidate)
@@ -43,8 +43,9 @@ def body(function: str, text: str = STUB, qualname: str = "f") -> str:
 
 
 def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod.py") -> None:
-    """Check properties of a splice: its edits are small and in order, the function's header stays the same, and a
-    second splice changes nothing.
+    """Check properties of a splice.
+
+    Its edits are small and in order, the function's header stays the same, and a second splice changes nothing.
     """
     assert apply_edits(target.text, placed.edits) == placed.text
     again = target_in(placed.text, target.qualname, file)
@@ -63,7 +64,7 @@ def check(target: Target, candidate: Candidate, placed: Splice, file: str = "mod
 
 
 def assert_small(text: str, edit: Edit) -> None:
-    """Check that an edit does not replace its first or last line by an equal line."""
+    """Check that an edit replaces neither its first nor its last line by an equal line."""
     old, new = text[edit.start : edit.end].splitlines(keepends=True), edit.text.splitlines(keepends=True)
     assert old != new
     if old and new:

@@ -151,7 +151,7 @@ type Pairs = list[tuple[Order, int]]
 
 
 class Project:
-    """A workspace on disk, given by texts."""
+    """A workspace on disk, made from texts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -35,13 +35,14 @@ TARGET = Target(
 
 
 def written(number: int) -> Candidate:
-    """Return the n-th program of a Team."""
+    """Return the n-th program that a Team's model writes."""
     return Candidate(f"def area(n): return {number}")
 
 
 def matching(*passed: int) -> Verdict:
-    """Return a verdict in which the examples with the numbers `passed` match, and the first of the other examples
-    failed.
+    """Return a verdict in which only the examples with the numbers `passed` match.
+
+    The failure is that of the first other example.
     """
     results = tuple(ExampleResult(each, each.line in passed, entered=True) for each in EXAMPLES)
     failed = next((each.example for each in results if not each.matched), None)
@@ -69,7 +70,7 @@ def steps_of(*values: int) -> Trace:
 
 
 Says: TypeAlias = Mapping[str, Sequence[object]]
-"""Answers of a model, by action. The last answer of an action repeats."""
+"""A model's answers by action. The last answer of an action is repeated."""
 
 
 @dataclass
@@ -85,10 +86,10 @@ class Team:
     """A conversation, an evaluator and a repair specialist for a Request, all scripted."""
 
     verdicts: Sequence[Verdict]
-    """The verdicts on the programs, in order. Any further program fails all examples."""
+    """The verdicts on the programs, in order. Programs after the last verdict fail all examples."""
     says: Says = field(default_factory=dict)
     traces: Callable[[int, Example], Trace] = lambda number, example: steps_of(number)
-    """Returns the trace of an example in the n-th program."""
+    """Returns the trace of an example in the n-th program of the request."""
     asked: list[Asked] = field(default_factory=list)
     traced: list[tuple[int, Example]] = field(default_factory=list)
     journal: Journal = field(default_factory=Journal)

@@ -1,8 +1,10 @@
 """Run `adacoder`, and record its connections and the files that it writes: `python watched.py LOG [COMMAND…]`.
 
 Each line of LOG is a JSON list: the event and its object. Events are Python's audit events (PEP 578), which no library
-can avoid. Connections of the process to itself are ignored, because the probe of isolation makes them. Processes that
-run examples are tested elsewhere.
+can avoid.
+
+Connections of the process to itself are ignored, because testing the isolation makes some. Other tests watch the
+processes that run examples.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ if __name__ == "__main__":
 
     watch(os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
     elsewhere = os.environ.get("ADACODER_TEST_STRAY")
-    if elsewhere:  # the test gives these arguments to check that it detects violations
+    if elsewhere:  # a test sets this variable to check that violations are recorded
         Path("stray.txt").write_text("stored", encoding="utf-8")
         with socket.socket() as stray:
             stray.connect_ex(("127.0.0.1", int(elsewhere)))

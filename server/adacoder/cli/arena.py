@@ -87,7 +87,9 @@ class _Comparison:
 
     @property
     def kept(self) -> str:
-        """Sentence that says how many cells have a result, and how to continue; empty before the first cell."""
+        """Sentence that says how many cells of the arena have a result, and how to continue; empty before the first
+        cell.
+        """
         progress = self._progress
         if progress is None:
             return ""
@@ -97,7 +99,7 @@ class _Comparison:
         )
 
     async def carry_out(self) -> int:
-        """Run all cells and report the results. Return the exit code."""
+        """Run all cells of the arena and report the results. Return the exit code."""
         wanted, settings = self._wanted, self._settings
         place = await asyncio.to_thread(_downloaded, wanted.tasks) if wanted.downloads else wanted.tasks
         for name in wanted.strategies:
@@ -184,7 +186,7 @@ async def wanted_tasks(path: Path, only: str, settings: Settings, folder: Path) 
 
 
 async def fit(tasks: TaskSet, judge: HiddenJudge) -> TaskSet:
-    """Return the tasks whose own solution passes on this machine. Print why a task is left out."""
+    """Return the tasks whose own solution passes on this machine. Print why the other tasks are left out."""
     out = console(stderr=True)
     for why in tasks.left_out:
         out.print(f"Left out: {why}")
@@ -214,7 +216,7 @@ def _real(path: Path) -> Path:
 
 
 class _ProgressLine:
-    """Shows the progress: as a moving line on a terminal, else as a new line from time to time."""
+    """Shows the progress. On a terminal, one line moves; elsewhere, a new line is printed from time to time."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
@@ -237,7 +239,7 @@ class _ProgressLine:
 
 
 def told(progress: RunProgress) -> Sequence[str]:
-    """Return lines about the progress: the counts, the best result so far, and the reason if the run waits."""
+    """Return lines about the progress: the counts, the best result so far, and the reason for a wait."""
     parts = [f"{progress.done:,} of {counted(progress.total, 'cell')}"]
     if progress.eta is not None:
         parts.append(f"{_duration(progress.eta)} left")

@@ -66,16 +66,16 @@ if TYPE_CHECKING:
 FAILED = 1
 """Exit code if a docstring fails."""
 _AHEAD = 500
-"""Maximum number of docstrings with an unfinished check. The evaluator runs only a few of them at a time."""
+"""Maximum number of checks in progress. The evaluator runs a few of them at a time; the others wait."""
 
 
 _PYTHON = frozenset({"", ".py", ".pyi", ".pyw"})
 """Suffixes of files to check. A file without a suffix may be a Python script."""
 _NOTHING = "No examples found, so nothing was checked."
 _MOST_NAMED = 8
-"""Maximum number of skipped files, folders and links to name in the last line."""
+"""Maximum number of skipped files, folders and links that the last line names."""
 _SWITCH_SECONDS = 0.0005
-"""Interval at which Python switches threads. It is short so that the event loop answers many small messages fast."""
+"""Seconds between switches of threads. A short interval lets the event loop answer many small messages fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Unit:
     is_named: bool
     """True if the user named the docstring. The check then fails if the examples prove nothing."""
     change: Change | None = None
-    """The change because of which the docstring is checked; None if everything is checked."""
+    """The change that made this check necessary; None if all docstrings are checked."""
 
     @property
     def task(self) -> Task:
@@ -117,15 +117,15 @@ class Checking:
         allows_empty: bool = False,
     ) -> None:
         """Args:
-        values: values of the options, by field of Settings; None means that an option is not given.
+        values: maps fields of Settings to the values of options; None means that an option is not given.
         view: shows the results.
         covers: True to report the code that no example reaches.
         tested: True to also run the project's tests that run a function.
-        updates: True to show the change that writes the actual outputs of failed examples into their files.
-        writes: True to make this change.
-        changed: finds the functions that changed since a commit, to check only these; None to check everything.
-        reads_pages: True to check the pages of a folder as well.
-        selects: returns True if the docstring at a place such as `a.py::f` is checked; None to check all docstrings.
+        updates: True to show a diff that replaces the expected outputs of failed examples by the actual outputs.
+        writes: True to apply this diff to the files.
+        changed: finds the functions that changed since a commit. Only these are checked. None to check everything.
+        reads_pages: True to also check a folder's pages of documentation.
+        selects: returns True to check the docstring at a place such as `a.py::f`; None to check all docstrings.
         exits_first: True to stop at the first docstring that fails.
         junit: the file for a JUnit report; None for no report.
         sarif: the file for a SARIF report; None for no report.
@@ -158,17 +158,19 @@ class Checking:
         """Changed functions without examples, by file."""
         self._found: list[Checked] = []
         self._shown: list[Checked] = []
-        """All results. `_found` has only the docstrings whose examples could run."""
+        """The results of all docstrings. `_found` leaves out docstrings whose examples could not run."""
         self._left: list[NotChecked] = []
         self._skipped: list[Skipped] = []
         self._excluded: dict[Path, str] = {}
-        """Files that are left out, each with the reason."""
+        """Files that are not checked, each with the reason."""
         self._ignored: dict[Path, list[Ignored]] = {}
-        """Files that a `conftest.py` leaves out, by the folder of the files."""
+        """For each folder, the files that a `conftest.py` excludes."""
         self._loose: dict[Path, list[int]] = {}
-        """Lines of texts with examples that are not docstrings, by file."""
+        """Line numbers, by file, of strings that contain examples but are not docstrings."""
         self._silent: dict[Path, dict[Path, str]] = {}
-        """Texts of files without examples that run, by workspace and path. They are only tested for syntax errors."""
+        """Texts of files without examples to run, by workspace and path. Only syntax errors in these files are
+        reported.
+        """
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`, by default in the whole workspace. Return the exit code."""
@@ -263,10 +265,10 @@ class Checking:
         running.popleft()
         one = unit.documented
         if self._tested and not (unit.is_named or one.unreadable or one.target.examples or found.outcome.tests[1]):
-            for note in report.notes(found.outcome):  # such as a test file that cannot run
+            for note in report.notes(found.outcome):
                 self._tell(note)
             if found.outcome.status is not Status.ERROR:
-                return  # a function without examples that no test runs
+                return  # neither an example nor a test runs this function
         self._view.show(found)
         self._shown.append(found)
         outcome = found.outcome
@@ -281,7 +283,7 @@ class Checking:
             self._has_failed = True
 
     async def _units(self, places: Sequence[Place]) -> AsyncIterator[Unit]:
-        """Yield the docstrings to check, without duplicates. Report the files that cannot be read."""
+        """Yield each docstring to check once. Report the files that cannot be read."""
         seen: set[tuple[Path, int]] = set()
         for place in places:
             files, troubles = 0, len(self._left)
@@ -320,7 +322,7 @@ class Checking:
                 yield path
 
     async def _is_wanted(self, path: Path, top: Path) -> bool:
-        """Return False for a file that the setting `exclude` or a `conftest.py` leaves out."""
+        """Return False for a file that the setting `exclude` or a `conftest.py` excludes."""
         folder = project_around(path.parent) or top
         settings = self._choices.settings(folder)
         if settings.exclude and Wishes(hide=settings.exclude).hides(below(folder, path).parts):
@@ -332,7 +334,7 @@ class Checking:
         return path not in self._excluded
 
     async def _ignored_in(self, folder: Path, top: Path, settings: Settings) -> list[Ignored]:
-        """Return the files that each `conftest.py` leaves out of a folder. The nearest `conftest.py` is first."""
+        """Return the files in a folder that each `conftest.py` excludes. The nearest `conftest.py` is first."""
         if folder not in self._ignored:
             texts = conftests(folder, top, Access((top,), settings.wishes))
             found = [
@@ -355,7 +357,7 @@ class Checking:
         settings = self._choices.settings(folder)
         units = await self._units_of(file, place, folder, settings)
         if any(self._tested or _runs(unit.documented) for unit in units):
-            return units  # running the examples also reports syntax errors in the file
+            return units  # the run of the examples also reports syntax errors
         if _is_folder(place):
             self._silent.setdefault(folder, {})[path] = file.text
         elif await self._must_parse({path: file.text}, folder) and not (units or self._allows_empty):
@@ -400,7 +402,7 @@ class Checking:
         if place.is_whole_file and not (self._tested or may_have_examples(file.text)):
             must_run(path)
             return []
-        if folder not in self._begun:  # start a process while the docstrings are read
+        if folder not in self._begun:  # start an evaluation process now, while the docstrings are read
             self._begun.add(folder)
             await self._checks.begin(module_of(path, file.text, folder), settings, Project(folder))
         if not place.is_whole_file:
@@ -456,7 +458,7 @@ class Checking:
         self._tell(left.reason if left.path is None else f"{shown_path(left.path)}: {left.reason}")
 
     def _name_left(self) -> None:
-        """Report the files and folders that were not checked. One line names the skipped ones."""
+        """Report the files and folders that were not checked. All skipped ones are named in one line."""
         skipped = sorted(set(self._skipped), key=lambda each: each.path)
         for each in skipped:
             reason = f"Skipped ({each.why}): name it to check it."
@@ -485,7 +487,7 @@ class Checking:
 
 
 def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], float], bytes]:
-    """Return the function that writes a report. Reports are rare, so its module is imported only here."""
+    """Return the function that writes a report. Its module is imported only if the user wants this report."""
     if form == "junit":
         from adacoder.cli.junit import as_junit
 
@@ -521,10 +523,10 @@ def _runs(one: Documented) -> bool:
 def _with_examples(
     file: SourceFile, folder: Path, every_function: bool
 ) -> tuple[list[Documented], list[str], list[int]]:
-    """Return the docstrings with examples. With `every_function`, also return functions without examples.
+    """Return three items: docstrings with examples, reasons, and line numbers.
 
-    The second item says why examples in `__test__` cannot be read. The third item has the line numbers of strings that
-    contain examples but are not docstrings.
+    The reasons say why examples in `__test__` cannot be read. The line numbers belong to strings that contain examples
+    but are not docstrings. `every_function` adds functions without examples to the first item.
     """
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
     unread = [reason for name, _, _, reason in out_of_reach(file.text) if name == DUNDER_TEST]

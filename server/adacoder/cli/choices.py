@@ -23,7 +23,7 @@ class Told:
 
 
 class Choices:
-    """The Settings for one run of a command. Each workspace may have its own."""
+    """The Settings for one run of a command. Each workspace of the run may have its own."""
 
     def __init__(self, values: Mapping[str, object], tell: Told) -> None:
         """`values` maps fields of Settings to the values of options. None means that the option is not given."""

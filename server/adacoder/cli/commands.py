@@ -47,7 +47,8 @@ def run(arguments: Sequence[str], serve_agent: Callable[..., int] | None = None)
     except AdaCoderError as error:
         complain(str(error))
     except BrokenPipeError:
-        # The reader of stdout has gone, as after `| head`. Drop the rest, or Python would print an error at exit.
+        # The program that read stdout has ended, such as `head`. Discard the remaining output, or Python would print an
+        # error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return HOOK_FAILED if arguments[:1] == ["hook"] else COULD_NOT_RUN
 
@@ -57,7 +58,7 @@ def _one_line(message: str) -> str:
 
 
 def _await(work: Coroutine[object, object, int], written: Callable[[], int] = lambda: 0) -> int:
-    """Run `work` and return its exit code. After Ctrl-C, say how many functions were already written to files."""
+    """Run `work` and return its exit code. After Ctrl-C, report how many functions were already written to files."""
     try:
         return programs.run(work)
     except KeyboardInterrupt:
@@ -68,7 +69,7 @@ def _await(work: Coroutine[object, object, int], written: Callable[[], int] = la
 
 
 def _with(function: Callable[..., T], values: dict[str, object]) -> T:
-    """Call `function` with the items of `values` that it has parameters for. Remove these items from `values`."""
+    """Call `function` with those of `values` that are among its parameters. Remove these from `values`."""
     return function(**{name: values.pop(name) for name in inspect.signature(function).parameters})
 
 

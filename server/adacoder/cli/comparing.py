@@ -82,13 +82,13 @@ class Comparing:
         path = _file(self._against)
         if path is None:
             return (await read_at(self._against, file.path)).text
-        Access((folder, path.parent), settings.wishes).require(path)  # the user named it, so any folder is allowed
+        Access((folder, path.parent), settings.wishes).require(path)  # the user chose this file, so any folder will do
         return read(path).text
 
     async def _compare(self, target: Target, before: str, folder: Path, settings: Settings, *, is_named: bool) -> None:
         """Compare one function with its earlier version, and show the result.
 
-        The earlier version runs in the current file, so both versions import the same other modules.
+        The earlier text of the file runs in place of its current text, so both versions import the same other modules.
         """
         name = f"{shown_path(target.module.path)}::{target.qualname}"
         try:

@@ -44,7 +44,7 @@ _UNCONFINED = (
 )
 _ASKED = "The replies come from the model '{}'."
 _PATIENCE = 2.0
-"""Maximum time to wait for an Ollama server's list of models, in seconds."""
+"""Maximum seconds to wait for an Ollama server's list of models."""
 
 
 def fixture() -> Path:
@@ -63,7 +63,7 @@ class Demo:
         self._is_recorded = values.get("model") in (None, (recorded,))
         base = Settings()
         if self._is_recorded:
-            # The recorded code ships with AdaCoder. No model wrote it now, so it may run without isolation.
+            # The recorded code ships with AdaCoder, so it may run without isolation.
             base = replace(base, models=(recorded,), isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep

@@ -25,7 +25,7 @@ _NAME_WIDTH = len("Interpreter")
 """Width of the column of names: the length of the longest name."""
 _INDENT = _NAME_WIDTH + 4
 _LEAST_WIDTH = 40
-"""Minimum width of the column of texts. Lines are not wrapped if the terminal is too narrow for it."""
+"""Minimum width of the column of texts. On a narrower terminal, lines are not wrapped."""
 
 
 async def show_health(values: Mapping[str, object], *, as_json: bool, probes_speed: bool) -> int:
@@ -34,7 +34,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
     `values` maps fields of Settings to the values of options. None means that the option is not given.
     """
     folder = Path.cwd()
-    # Ignore notices about unusable settings: a finding of `examine` reports them.
+    # Ignore notices about invalid settings, because `examine` reports them as findings.
     settings = merge(from_project(Settings(), folder, lambda _: None), values, complain)
     findings = await _examine(settings, folder, shows=not as_json, probes_speed=probes_speed)
     missing = list(dict.fromkeys(finding.name.lower() for finding in findings if finding.ok is False))
@@ -47,7 +47,7 @@ async def show_health(values: Mapping[str, object], *, as_json: bool, probes_spe
 
 
 async def _examine(settings: Settings, folder: Path, *, shows: bool, probes_speed: bool) -> list[Finding]:
-    """Collect the findings, and show each as soon as it is known. Meanwhile, show what is being examined."""
+    """Collect the findings, and show each as soon as it is known. Until then, show the current examination."""
     out, waiting = screen(), moving_line(console(stderr=True))
     found: list[Finding] = []
 
@@ -77,7 +77,7 @@ def _show(finding: Finding, out: Console) -> None:
 
 
 def _block(text: str, out: Console, hang: int = 0) -> str:
-    """Wrap `text` in its column if the output is a terminal. Indent all lines but the first by `hang` spaces."""
+    """If the output is a terminal, wrap `text` in its column. Indent all lines but the first by `hang` spaces."""
     width = out.width - _INDENT
     if not out.is_terminal or width < _LEAST_WIDTH:
         return visible(text)

@@ -37,7 +37,7 @@ class Checked:
 
     @property
     def fails(self) -> bool:
-        """True if the check fails because of this docstring."""
+        """True if this docstring makes the check fail."""
         if self.change is not None:
             return self.change.fails
         is_unproved = self.outcome.status is Status.UNVERIFIED and not self.is_named
@@ -45,7 +45,7 @@ class Checked:
 
     @property
     def does_not_parse(self) -> bool:
-        """True if a check of changes finds that the file does not parse."""
+        """True if the check was limited to changes, and the file does not parse."""
         return self.change is not None and self.outcome.verdict is not None
 
 
@@ -54,19 +54,21 @@ class NotChecked:
     """A file or a folder that was not checked, because it was skipped or because of an error."""
 
     reason: str
-    """One sentence that says why."""
+    """The reason as one sentence."""
     path: Path | None = None
-    """The file or folder; None if the reason concerns more than one."""
+    """The file or folder; None if the reason concerns several."""
     is_skipped: bool = False
     """True if the file or folder was skipped on purpose, False if there was an error."""
     weakens: bool = False
-    """True if the item reports a change that weakens examples. The file itself was checked."""
+    """True if the file was checked, but a change to it weakens its examples."""
     fails: bool = False
-    """True if the check fails because of this file or folder."""
+    """True if this file or folder makes the check fail."""
 
 
 class View:
-    """Shows the results of a check, one docstring after the other. Errors go to stderr, and are not shown here."""
+    """Shows the results of a check, one docstring after the other. Errors are not shown here, because they go to
+    stderr.
+    """
 
     def waits_for(self, target: Target) -> None:
         """Show that the check waits for the result of `target`."""
@@ -78,13 +80,13 @@ class View:
         """Show a file or a folder that was not checked."""
 
     def end(self, all_found: Sequence[Checked], seconds: float, unread: int) -> None:
-        """Show the summary of a check that took `seconds`. `unread` files or folders could not be checked."""
+        """Show the summary of a check that took `seconds`. `unread` is the number of files that could not be read."""
 
     def close(self) -> None:
         """End the progress display, even after an interruption."""
 
     def finish(self) -> None:
-        """Do what remains after all output. It is called once, also if the check fails."""
+        """Print whatever must follow all other output. This is called exactly once, even if the check fails."""
 
 
 class CheckedObjects(View):
@@ -110,7 +112,7 @@ class Findings(View):
         self._verbose = verbose
         self._shown = 0
         self._told: set[tuple[Path, str]] = set()
-        """Failures of whole modules that were already shown: path and message."""
+        """The path and message of each failure of a whole module that was already shown."""
 
     def waits_for(self, target: Target) -> None:
         """Implement `View.waits_for`."""
@@ -159,7 +161,7 @@ class Findings(View):
             self._out.print(f"  {test.name} {test.status.replace('_', ' ')}")
 
     def _lines(self, outcome: Outcome) -> Iterator[str]:
-        """Yield the lines about a failure. If a whole module fails, show this only for its first docstring."""
+        """Yield the lines about a failure. A failure of a whole module is shown only once."""
         failure = None if outcome.verdict is None else outcome.verdict.failure
         if failure is not None and failure.example is None:
             key = (outcome.target.module.path, failure.message)
@@ -191,7 +193,7 @@ def _change(change: ChangeResult) -> JSON:
 def failures(found: Checked) -> list[tuple[int, str]]:
     """Return the failures of a docstring, each with its 0-based line in the file.
 
-    If a change edited or removed examples, the first item says so.
+    If a change edited or removed examples, the first item reports this.
     """
     verdict, target = found.outcome.verdict, found.outcome.target
     failure = None if verdict is None else verdict.failure
@@ -206,7 +208,7 @@ def failures(found: Checked) -> list[tuple[int, str]]:
 
 
 def kind_of(found: Checked) -> str:
-    """Return the kind of a docstring's failure, a word for reports."""
+    """Return a word for the kind of a docstring's failure, for reports."""
     failure = None if found.outcome.verdict is None else found.outcome.verdict.failure
     if failure is not None:
         return failure.kind.value
@@ -216,7 +218,8 @@ def kind_of(found: Checked) -> str:
 class Annotations(Findings):
     """`--format github`: also prints workflow commands, which GitHub shows as annotations on the failed lines.
 
-    Output of examples could contain such commands. So GitHub is told to ignore all commands except the annotations.
+    Output of examples could contain workflow commands, too. So GitHub is told to ignore all commands outside the
+    annotations.
     """
 
     def __init__(self, *, verbose: bool) -> None:
@@ -303,8 +306,9 @@ def _name(target: Target) -> str:
 
 
 def module_and_name(target: Target) -> tuple[str, str]:
-    """Return the name of the module and the qualified name of the function. For a module's docstring, both are the
-    module.
+    """Return the name of the module and the qualified name of the function.
+
+    For a module's docstring, return the module's name twice.
     """
     return target.module.name, target.module.name if target.qualname == "__doc__" else target.qualname
 
@@ -321,7 +325,7 @@ def _line_of(found: Checked) -> str:
 
 
 def _named(found: Checked) -> str:
-    """Return the place of a docstring as `PATH::NAME`, which `adacoder fix` accepts."""
+    """Return the place of a docstring in the form `PATH::NAME`, which `adacoder fix` accepts."""
     target = found.outcome.target
     path = target.module.path
     return str(shown_path(path)) if is_page(path) else f"{shown_path(path)}::{target.qualname}"

@@ -1,8 +1,9 @@
 """`adacoder hook`: keep a coding agent from stopping while functions that it changed fail their examples.
 
 The agent runs the hook with an event as JSON on stdin. If nothing is wrong, the hook prints nothing. Otherwise it
-answers in the format of this agent, and the agent reads the answer as its next message. The answer therefore quotes
-as little text of the repository as possible, as JSON strings, because such text could contain instructions.
+prints an answer in the agent's own format, and the agent reads this answer as its next message.
+
+Text from the repository could contain instructions for the agent. So the answer quotes little of it, as JSON strings.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from adacoder.revisions import revision_of
 from adacoder.visible import visible
 
 _STOPS = frozenset({"stop", "subagentstop", "agentstop", "afteragent", "post_agent"})
-"""Names of the events that mean that an agent wants to stop, in lower case."""
+"""Names of the events in which an agent wants to stop, in lower case."""
 _BEGINS = "sessionstart"
 _BLOCKS = 2
-"""Exit code that keeps an agent from stopping. With `--agent exit2`, it replaces the answer in JSON."""
+"""Exit code that keeps an agent from stopping. `--agent exit2` uses it instead of an answer in JSON."""
 _MOST_BYTES = 16 * 1024 * 1024
-"""Maximum size of an event in bytes. An event may contain the agent's last message."""
+"""Maximum size of an event in bytes. An event may contain the agent's whole last message."""
 _SECONDS = 45.0
-"""Time limit of the check. Agents end a hook after 60 seconds."""
+"""Time limit of the check in seconds. Agents kill a hook after 60 seconds."""
 _MOST_NAMED = 3
 _LONGEST = 120
 """Maximum number of characters of a quoted text."""
@@ -66,7 +67,7 @@ class Event:
     """Id of the agent's session; empty if the agent gives none."""
     folder: Path
     source: str
-    """Reason why a session begins, such as `startup` or `compact`."""
+    """Reason for the start of a session, such as `startup` or `compact`."""
 
     @classmethod
     def read(cls, stream: BinaryIO) -> Event:
@@ -97,8 +98,8 @@ class Event:
 
     @property
     def is_begin(self) -> bool:
-        """True if a session begins. An agent that only shortens its context reports `compact` and continues its
-        session.
+        """True if a new session begins. An agent that compacts its context reports the start of a session, but
+        continues the old one.
         """
         return self.name.lower() == _BEGINS and self.source != "compact"
 
@@ -116,16 +117,16 @@ class Event:
 
 @dataclass(slots=True)
 class AgentSession:
-    """Facts about an agent's session that later events need."""
+    """Stored facts about an agent's session."""
 
     folder: str = ""
-    """The repository in which the session began. The agent may leave this folder later."""
+    """The repository in which the session began. Later, the agent may work in another folder."""
     head: str = ""
-    """The commit at which the session began. Commits that the agent makes are checked as well."""
+    """The commit at the start of the session. Comparing with it also finds changes that the agent committed."""
     blocks: int = 0
-    """How often the hook has kept the agent from stopping without a successful check in between."""
+    """How often the hook kept the agent from stopping since the last successful check."""
     state: str = ""
-    """A hash of the failures and of the code when the hook last kept the agent from stopping."""
+    """A hash of the failures and of the code at the last time that the hook kept the agent from stopping."""
 
 
 class AgentSessions:
@@ -146,7 +147,7 @@ class AgentSessions:
         return AgentSession()
 
     def write(self, event: Event, session: AgentSession) -> None:
-        """Store a session. Remove the oldest ones.
+        """Store a session, and remove the oldest sessions.
 
         Raises:
             OSError: the cache cannot be written.
@@ -157,7 +158,7 @@ class AgentSessions:
 
     @staticmethod
     def _name(event: Event) -> str:
-        """Return the file name for a session. A session without an id is identified by its folder."""
+        """Return the file name for a session. If the session has no id, its folder decides the name."""
         return hashlib.sha256((event.session or f"in {event.folder}").encode(errors="replace")).hexdigest()
 
 
@@ -168,7 +169,7 @@ class _Collected(View):
         self.failing: list[Checked] = []
         self.left: list[NotChecked] = []
         self.troubles: list[str] = []
-        """Sentences about functions that could not be checked."""
+        """Sentences that say why functions could not be checked."""
 
     def show(self, found: Checked) -> None:
         """Implement `View.show`."""
@@ -183,7 +184,7 @@ class _Collected(View):
             self.left.append(left)
 
     def state(self) -> str:
-        """Return a hash of the failures and of the code that fails."""
+        """Return a hash of the failures and of the failing code. It shows if the agent has changed anything."""
         known = hashlib.sha256()
         for each in self.failing:
             known.update(f"{each.outcome.target.text}\0{''.join(_of_checked(each))}\0".encode(errors="replace"))
@@ -192,7 +193,7 @@ class _Collected(View):
         return known.hexdigest()
 
     def lines(self) -> list[str]:
-        """Return lines that describe the failures. Only the first few are listed."""
+        """Return lines that describe the first few failures."""
         lines = [line for each in self.failing for line in _of_checked(each)] + list(map(_of_left, self.left))
         more = len(lines) - _MOST_NAMED
         hidden = [f"{more} more: `adacoder check --changed --keep-examples` lists all."] if more > 0 else []
@@ -250,13 +251,14 @@ class Hook:
             found.troubles.append(str(error))
         try:
             return self._answer(event, session, found)
-        except OSError as error:  # Without a stored counter, the hook could keep the agent from stopping for ever.
+        except OSError as error:  # If the counter is not stored, the hook could keep the agent from stopping for ever.
             complain(f"AdaCoder lets the agent stop, because its cache cannot be written: {error}")
             return HOOK_FAILED
 
     async def _begin(self, event: Event, session: AgentSession) -> None:
-        """Store the folder and commit of a session that begins. If the agent gives no id, any event may be the first
-        one.
+        """Store the folder and commit at the beginning of a session.
+
+        If the agent gives no session id, do this at every event.
         """
         if session.head and event.session and not event.is_begin:
             return
@@ -269,7 +271,7 @@ class Hook:
     async def _check(self, event: Event, session: AgentSession, found: _Collected) -> None:
         """Check the changes in the session's repository.
 
-        If this is the home folder, check the current project instead.
+        If the session began in the home folder, check the current project instead.
         """
         place = Path(session.folder)
         if is_wide(place):
@@ -302,9 +304,10 @@ class Hook:
         return 0
 
     def _block(self, event: Event, session: AgentSession, lines: Sequence[str], state: str) -> int:
-        """Keep the agent from stopping, unless it was stopped too often or has changed nothing since.
+        """Keep the agent from stopping.
 
-        The last of `lines` is advice for the agent.
+        Let it stop after too many blocks, or if nothing has changed since the last block. The last of `lines` is advice
+        for the agent.
         """
         why = "nothing changed since it was blocked" if session.state == state else ""
         if session.blocks >= self._most_blocks:
@@ -323,7 +326,10 @@ class Hook:
 
 
 def _is_not_of_the_code(found: Checked) -> bool:
-    """Return True if the agent did not cause a failure: isolation denied something, or the module failed before."""
+    """Return True if the agent's change is not to blame for a failure.
+
+    In this case, isolation denied a resource, or the module also failed before the change.
+    """
     failure = found.outcome.verdict.failure if found.outcome.verdict else None
     is_old = found.change is not None and found.change.failed_before
     return found.outcome.status is Status.DENIED or (is_old and failure is not None and failure.example is None)

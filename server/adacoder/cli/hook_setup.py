@@ -12,11 +12,11 @@ from adacoder.cli import COULD_NOT_RUN
 from adacoder.cli.terminal import complain
 
 _SECONDS = 60
-"""Time after which the agent kills the hook. The hook stops earlier by itself."""
+"""Seconds after which the agent kills the hook. The hook's own time limit is shorter."""
 
 
 def _in_settings(*events: str, per_second: int = 1) -> Callable[[str], str]:
-    """Return a function that prints the hook as settings in Claude Code's format, which other agents also use."""
+    """Return a function that prints the hook in the settings format of Claude Code, which other agents also use."""
 
     def written(command: str) -> str:
         run = {"type": "command", "command": f"{command} hook", "timeout": _SECONDS * per_second}
@@ -64,11 +64,11 @@ _PLACES: Mapping[str, tuple[str, Callable[[str], str]]] = {
 _AFTERWARDS = {
     "codex": "Then trust the hook with /hooks in Codex. Until then, Codex does not run it, and says nothing."
 }
-"""The step that follows the configuration, by agent."""
+"""What the user must do after adding the configuration, by agent."""
 
 
 def print_setup(agent: str) -> int:
-    """Print the configuration for an agent to stdout, and its place to stderr. Return the exit code."""
+    """Print the configuration for an agent to stdout, and the name of its file to stderr. Return the exit code."""
     if agent not in _PLACES:
         complain(f"No configuration is known for '{agent}': name {', '.join(_PLACES)}.")
         return COULD_NOT_RUN
@@ -83,9 +83,9 @@ def print_setup(agent: str) -> int:
 
 
 def _command() -> str:
-    """Return the command of this installation, with its absolute path.
+    """Return the absolute command of this installation.
 
-    Agents do not report a command that they cannot find.
+    If an agent cannot find a command, it says nothing.
     """
     script = Path(sys.executable).parent / "adacoder"
     return shlex.quote(str(script)) if script.is_file() else f"{shlex.quote(sys.executable)} -m adacoder"

@@ -1,7 +1,7 @@
 """`adacoder check --junit FILE`: write the results in the XML format that continuous integration systems read.
 
-Each file is a suite, and each docstring is a case. A docstring whose examples prove nothing, or are all skipped, is
-reported as a skipped case with the reason, or as a failure if the user named this docstring.
+Each file is a suite, and each docstring is a case. A case is skipped if its examples prove nothing or are all skipped.
+It fails instead if the user named this docstring.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adacoder.domain import Status
 from adacoder.visible import visible
 
 _NO_CHARACTERS = {0xFFFE: "\\ufffe", 0xFFFF: "\\uffff"}
-"""Escapes for the characters that XML excludes and `visible` does not escape."""
+"""Escapes for characters that XML excludes, except those that `visible` escapes."""
 _KINDS = {
     Status.PARTIAL: "failure",
     Status.FAILED: "failure",

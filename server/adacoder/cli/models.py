@@ -122,7 +122,9 @@ async def _ids(settings: Settings) -> Sequence[str]:
 
 class _RankingRun:
     def __init__(self, contest: Contest, settings: Settings, folder: Path) -> None:
-        """`folder` is temporary. It gets the tasks, and also the rows unless the user wants a file of rows."""
+        """`folder` is a temporary folder for the tasks. The rows are also stored there, unless the user names a file
+        for them.
+        """
         self._contest = contest
         self._settings = settings
         self._folder = folder.resolve()
@@ -171,7 +173,7 @@ class _RankingRun:
 
 
 def _shuffled(name: str) -> str:
-    """Return a sort key that shuffles names in the same way in every run."""
+    """Return a sort key that gives names the same random order in every run."""
     return hashlib.sha256(name.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def combined(*added: Callable[[F], F]) -> Callable[[F], F]:
-    """Combine options into one decorator. The help lists the options in the given order."""
+    """Combine options into one decorator. The help lists them in the given order."""
 
     def decorate(function: F) -> F:
         for option in reversed(added):
@@ -48,7 +48,7 @@ def _read(context: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 def selection(context: click.Context, parameter: click.Parameter, value: str | None) -> Callable[[str], bool] | None:
-    """Read the expression of `-k`. Any other text is reported as a usage error."""
+    """Read the expression of `-k`. An invalid expression is a usage error."""
     from adacoder.cli.keywords import selecting
 
     try:
@@ -76,14 +76,14 @@ class _StrategyOption(click.Option):
 
 
 def setting(name: str, unset: str = "") -> Callable[[F], F]:
-    """Return the option of the setting `name`. `unset` describes a default that differs from the setting's."""
+    """Return the option of the setting `name`. `unset` describes the default, if it is not the setting's default."""
     defined = SETTINGS[name]
     values, default = defined.values, getattr(Settings(), name)
     notes = ["May be given several times."] if values.is_list else []
     if shown := unset or defined.unset or default:
         notes.append(f"[default: {f'{shown:g}' if isinstance(shown, float) else shown}]")
     name_of = str(Named(defined.key))
-    can_be_off = values.type is bool and defined.by_project is True  # a project may have turned it on
+    can_be_off = values.type is bool and defined.by_project is True  # a project's settings may have turned it on
     return click.option(
         f"{name_of}/--no-{name_of.removeprefix('--')}" if can_be_off else name_of,
         cls=_StrategyOption if name == "strategy" else click.Option,

@@ -30,10 +30,10 @@ class Output(ABC):
     """Shows the results of a command. The caller reports errors."""
 
     written = 0
-    """Number of functions written so far."""
+    """Number of functions that were written to their files so far."""
 
     is_whole = False
-    """True if an Outcome must be complete when it is shown. False if `add` can show comparisons later."""
+    """True if comparisons must be made before `show`. False if `add` can show them later."""
     writes = False
     """True if functions are written to their files."""
 
@@ -43,11 +43,14 @@ class Output(ABC):
 
     @abstractmethod
     def add(self, outcome: Outcome) -> None:
-        """Show the comparisons with other versions. They are made after the Outcome was shown."""
+        """Show the comparisons with other versions, which were made after `show`."""
 
     @abstractmethod
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Show the Outcome of a request, or write it. Return the Outcome, as an error if the file cannot be written."""
+        """Show the Outcome of a request, or write its code to the file.
+
+        Return the Outcome. If the file cannot be written, return an Outcome with the status `error`.
+        """
 
 
 class Proposal(Output):
@@ -89,7 +92,7 @@ class Writing(Proposal):
         self._accepted = frozenset(accepted)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:
-        """Implement `Output.show`. If the file cannot be written, return an Outcome with an error."""
+        """Write and show the Outcome, or return the error, as described in `Output.show`."""
         if not outcome.edits or outcome.status not in self._accepted:
             hint = " Not written; --allow-unverified writes it anyway." if outcome.edits else ""
             reason = outcome.reason and outcome.reason + hint
@@ -110,7 +113,7 @@ class Objects(Output):
     is_whole = True
 
     def watch(self, target: Target, most_rounds: int) -> AbstractContextManager[Listener | None]:
-        """Show only long waits, because the JSON object has all steps."""
+        """Show only long waits. The JSON object reports all steps."""
         return long_waits(target.qualname, most_rounds)
 
     def show(self, outcome: Outcome, file: SourceFile, folder: Path) -> Outcome:

@@ -27,7 +27,7 @@ class Place:
     line: int | None = None
     """The 0-based line."""
     number: int | None = None
-    """0-based number among functions of the same name in the file; None to use the first that can be a target."""
+    """0-based position among the file's functions of the same name; None for the first that can be a target."""
 
     @classmethod
     def parse(cls, text: str) -> Place:
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def is_whole_file(self) -> bool:
-        """True if the place names only a file, and no function in it."""
+        """True if the place is a whole file, without a function."""
         return self.qualname is None and self.line is None
 
     def find(self, file: SourceFile, folder: Path) -> Target:
@@ -72,7 +72,7 @@ class Place:
 
 
 _functions = lru_cache(maxsize=1)(functions)
-"""The functions of a file. The last result is cached, because `find` is called once for each function."""
+"""The functions of a file. The latest result is cached, because `find` is called for one function after the other."""
 
 
 def chosen(
@@ -81,7 +81,7 @@ def chosen(
     chooses: Callable[[Documented], bool],
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list,
 ) -> list[Place]:
-    """Return the places of the functions in `file` that `chooses` accepts, in the order that `arranges` returns."""
+    """Return the places of the functions in `file` that `chooses` selects, in the order that `arranges` gives."""
     seen = Counter[str]()
     targets: list[Target] = []
     places: dict[int, Place] = {}
@@ -95,5 +95,5 @@ def chosen(
 
 
 def _absolute(path: str) -> Path:
-    """Make a path absolute and remove `.` and `..`. Keep symbolic links, because messages show the path."""
+    """Make a path absolute and remove `.` and `..`. Do not resolve symbolic links, because messages show the path."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow the links

@@ -56,7 +56,7 @@ class ChecksForPytest(Checking):
                         task.add_done_callback(running.discard)
                 for task in [*running]:
                     task.cancel()
-            self._name_left()  # on stderr, after pytest's own summary
+            self._name_left()  # printed to stderr, after pytest's own summary
         finally:
             await self._checks.close()
             writer.close()
@@ -114,8 +114,8 @@ async def _isolation() -> dict[str, object]:
 def _item_name(qualname: str, names: Counter[str]) -> str:
     """Return a name for a docstring that is unique among pytest's items of the file.
 
-    pytest also selects an item by the name before its bracket. `names` counts the docstrings with the same name. A
-    function `test_…` is also a test, so its docstring gets another name.
+    `names` counts the docstrings of the same name. A suffix in brackets tells them apart, and tells a docstring of
+    `test_…` from the test itself. With the bare name, pytest selects all of them.
     """
     names[qualname] += 1
     if names[qualname] > 1:
@@ -124,7 +124,7 @@ def _item_name(qualname: str, names: Counter[str]) -> str:
 
 
 def _told(outcome: Outcome) -> dict[str, object]:
-    """Return a docstring's result, with the reason if its examples were skipped or failed."""
+    """Return a docstring's result for the answer, with the reason for a skip or a failure."""
     summary = report.summary(outcome)
     if outcome.status is Status.VERIFIED:
         return {"summary": visible(summary)}

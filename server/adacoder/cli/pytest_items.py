@@ -53,7 +53,7 @@ class CheckProcess:
                     stdout=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],
                     cwd=folder,
-                    start_new_session=True,  # Ctrl-C must reach only pytest, which then ends this process
+                    start_new_session=True,  # Ctrl-C must reach only pytest, which then ends the checking process
                 )
         except (OSError, ValueError) as error:
             self._socket.close()
@@ -132,11 +132,11 @@ class PytestDocstrings:
         """Return the isolation of the examples."""
         return f"adacoder: docstrings run with isolation {self._isolation}"
 
-    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own `Package` first
+    @pytest.hookimpl(trylast=True)  # pytest 7 expects its own `Package` as the first collector
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the docstrings of a Python file.
 
-        The parent is the session and not a package, because pytest would import the package.
+        The collector's parent is the session. For a parent that is a package, pytest would import the package.
         """
         if file_path.suffix != ".py":
             return None
@@ -147,23 +147,23 @@ class PytestDocstrings:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Keep pytest from importing a file that has no tests. pytest does so if the user names the file."""
+        """Keep pytest from importing a file without tests that the user named."""
         if any(module_path.match(pattern) for pattern in self._config.getini("python_files")):
             return None
         if not parent.session.isinitpath(module_path):
-            return None  # a package in pytest 7
+            return None  # pytest 7 calls this hook for packages, too
         left_out: NotImported = NotImported.from_parent(parent.session, path=module_path)
         return left_out
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Store the order of the docstrings, to request checks in advance."""
+        """Store the order of the docstrings, so that checks can be requested in advance."""
         self._items = [item for item in session.items if isinstance(item, DocstringItem)]
         self._places = {item: place for place, item in enumerate(self._items)}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Request the check of `item` and of the next docstrings, so that they run at the same time.
 
-        A worker of pytest-xdist knows only the next item.
+        In a worker of pytest-xdist, only the next item is known.
         """
         place = None if hasattr(self._config, "workerinput") else self._places.get(item)
         ahead = [item, nextitem] if place is None else self._items[place : place + _AHEAD]
@@ -203,7 +203,9 @@ class DocstringFile(pytest.File):
     """A Python file with docstrings."""
 
     def begin(self, plugin: PytestDocstrings, process: CheckProcess, question: int) -> None:
-        """Set the attributes that `collect` needs. `number` is the request that reads this file."""
+        """Set the attributes that `collect` needs. `number` is the request to the checking process that reads this
+        file.
+        """
         self.plugin = plugin
         self._process = process
         self._question = question
@@ -225,7 +227,7 @@ class DocstringFile(pytest.File):
 
 
 class NotImported(pytest.File):
-    """A file that the user named, but that is no test file. Its docstrings are collected; it has no tests."""
+    """A file that the user named although it is no test file. Only its docstrings are collected."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """Warn that tests in the file do not run."""
@@ -250,7 +252,7 @@ class DocstringItem(pytest.Item):
         self.add_marker("adacoder")
 
     def runtest(self) -> None:
-        """Check the docstring. It is skipped if its examples prove nothing."""
+        """Check the docstring. The item is skipped if the docstring's examples prove nothing."""
         answer = self._plugin.check(self)
         if "error" in answer:
             raise DocstringFailure(answer["error"])

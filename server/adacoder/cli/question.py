@@ -19,13 +19,13 @@ def can_ask() -> bool:
 
 
 def ask(difference: Difference) -> Ruling | None:
-    """Ask about a difference. Return None without an answer."""
+    """Ask the user which of two outputs is right. Return None if the user does not answer."""
     call, (here, there) = brief(difference.call), outputs(difference)
     complain(f"Which is right?\n  1  {call} gives {here}, as in the written function")
     complain(f"  2  {call} gives {there}, as in the second program")
     complain(f"  3  {call} should raise ValueError")
     print("Type 1, 2 or 3 to add it to the docstring, or press Enter to skip: ", end="", file=sys.stderr, flush=True)
-    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop would delay Ctrl-C
+    asked = signal.signal(signal.SIGINT, signal.default_int_handler)  # the event loop's own handler would delay Ctrl-C
     try:
         return _ANSWERS.get(sys.stdin.readline().strip())
     finally:

@@ -8,7 +8,7 @@ from adacoder.report import VERSION
 from adacoder.strategies import rows
 
 _SHOWN = ("name", "calls", "feedback", "tests", "selection", "agents", "paper")
-"""Columns of the table. The widest is last. With `--json`, objects also have the member `t`."""
+"""Columns of the table, with the widest one last. JSON objects also have the member `t`."""
 
 
 def show_strategies(*, as_json: bool, has_ablations: bool) -> int:

@@ -67,7 +67,7 @@ def show_tables(paths: Sequence[Path], view: TableOptions) -> int:
 
 
 def _read(paths: Sequence[Path], reading: RowsReader) -> tuple[list[Row], dict[Key, Path]]:
-    """Return one row for each cell, and the file that each row comes from."""
+    """Return each cell's first row, and the file that each row comes from."""
     rows: list[Row] = []
     files: dict[Key, Path] = {}
     for path in paths:
@@ -113,7 +113,7 @@ def _drawn(table: Table, numbers: Sequence[int], width: int, *, is_first: bool) 
 
 
 def _parts(table: Table, width: int) -> list[list[int]]:
-    """Split the columns, given by number, into groups that each fit into `width`."""
+    """Split the columns of a table into groups that each fit into `width`. Columns are given by number."""
     first, *widths = map(_least, _texts(table))  # narrower columns would break words
     parts: list[list[int]] = [[]]
     left = room = width - first - _EDGES
@@ -129,7 +129,7 @@ def _parts(table: Table, width: int) -> list[list[int]]:
 def _rooms(table: Table, numbers: Sequence[int], width: int) -> list[int]:
     """Return the widths of the column of labels and of the columns `numbers`.
 
-    Each column gets its minimum width. The remaining width goes to columns that need more, from left to right.
+    First, each column gets its minimum width. Then wider columns share the rest, from left to right.
     """
     columns = _texts(table)
     shown = [columns[0], *(columns[number + 1] for number in numbers)]

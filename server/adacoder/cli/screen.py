@@ -30,22 +30,22 @@ class Screen(Console):
 
 
 class MovingLine:
-    """The last line of a terminal, which shows the current work or the reason for a wait."""
+    """The last line of a terminal. It shows the current work, or the reason for a wait."""
 
     def __init__(self, console: Console) -> None:
         self._line = console.status("", spinner_style="cyan")
 
     def show(self, what: str, style: str = "", *, waits: bool = False) -> None:
-        """Show `what` in the line. `waits` has no effect here. `StandingLine` uses it."""
+        """Show `what` in the line. `waits` is ignored; only `StandingLine` needs it."""
         del waits
         self._line.update(Text(visible(what), style))  # rich would interpret markup in a string
         self._line.start()
-        # Rich would otherwise replace stdout and stderr, and interpret control codes in printed text.
+        # Otherwise rich replaces stdout and stderr, and interprets control codes in printed text.
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, Visible):
                 setattr(sys, name, Visible(cast("TextIO", stream)))
 
     def hide(self) -> None:
-        """Remove the line from the terminal."""
+        """Remove the moving line from the terminal."""
         self._line.stop()

@@ -31,7 +31,7 @@ _MARGIN = "  "
 
 
 class Story:
-    """A Listener of a Journal that shows each step when it ends."""
+    """Listens to the Journal of a request, and shows each step when it ends."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -44,7 +44,7 @@ class Story:
         self._code = ""
 
     def __call__(self, event: OpenStep | Step | Waiting) -> None:
-        """Show a step that has ended. Skip a step with an error, because the error is reported separately."""
+        """Show a step that has ended. Skip failed steps, because their errors are reported separately."""
         if not isinstance(event, Step) or event.error is not None:
             return
         self._colours.setdefault(event.agent, _COLOURS[len(self._colours) % len(_COLOURS)])
@@ -65,7 +65,7 @@ class Story:
                 self._agent(event, event.doing)
 
     def begin(self, place: str, code: str, about: str) -> None:
-        """Show the explanation `about`, and then the task: the function `code` at `place`."""
+        """Show the explanation `about`, then the task: the function `code`, which is at `place`."""
         self._heading("AdaCoder")
         self._say(Text(about, "dim"))
         self._console.print()
@@ -73,7 +73,7 @@ class Story:
         self._code_block(code, "python", "white")
 
     def end(self, outcome: Outcome, diff: str) -> None:
-        """Show the result: the diff and the summary."""
+        """Show the result of the request: the diff and the summary."""
         self._heading("The end")
         good = outcome.status is Status.VERIFIED
         if diff:
@@ -168,7 +168,7 @@ def _changes(before: str, after: str) -> str:
 
 
 def _instead(failure: Failure, example: Example) -> Iterator[str]:
-    """Yield an example with the expected and the actual result."""
+    """Yield lines with an example and its expected and actual result."""
     first, *rest = example.source.rstrip("\n").split("\n")
     yield f">>> {first}"
     yield from (f"... {line}" for line in rest)

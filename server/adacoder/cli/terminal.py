@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adacoder.domain import Step
 
 _LONG = 5.0
-"""Seconds after which a wait is reported, if the output is not a terminal."""
+"""Seconds after which a wait is reported in a line, if the output is not a terminal."""
 _DIFF_STYLES = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
@@ -77,9 +77,9 @@ class StandingLine:
 
 
 def console(*, stderr: bool = False) -> Screen | Plain:
-    """Return a Screen for a terminal, else a Plain, which needs no import of rich."""
+    """Return a Screen for a terminal. Otherwise return a Plain, which does not import rich."""
     stream = sys.stderr if stderr else sys.stdout
-    # with one of FORCE_COLOR and TTY_COMPATIBLE, a user asks for rich's colours even without a terminal
+    # FORCE_COLOR and TTY_COMPATIBLE ask for rich's colours even if the output is no terminal
     draws = stream.isatty() or os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1"
     return screen(stderr=stderr) if draws else Plain(stream)
 
@@ -89,13 +89,13 @@ def screen(*, stderr: bool = False) -> Screen:
     from adacoder.cli.screen import Screen
 
     stream = sys.stderr if stderr else sys.stdout
-    # write around `Visible`, which would escape the console's colour codes
+    # bypass `Visible`, which would escape the console's colour codes
     file = stream.stream if isinstance(stream, Visible) else stream
     return Screen(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def moving_line(console: Screen | Plain) -> MovingLine | StandingLine:
-    """Return the line below all output on `console`, which shows the current work or why the program waits."""
+    """Return the line below all output on `console`. It shows the current work, or the reason for a wait."""
     if isinstance(console, Plain) or not console.is_terminal:
         return StandingLine()
     from adacoder.cli.screen import MovingLine
@@ -111,9 +111,9 @@ def show_diff(console: Screen | Plain, diff: str) -> None:
 
 
 class Progress:
-    """Shows each step of a request when it ends. A terminal also shows the current step in its last line.
+    """Shows each step of a request when it ends. On a terminal, the last line shows the current step.
 
-    Steps with an error are left out, because the error is reported separately.
+    Failed steps are left out, because their errors are reported separately.
     """
 
     def __init__(self, console: Screen | Plain, name: str, most_rounds: int) -> None:

@@ -15,7 +15,7 @@ from adacoder.task import Task
 
 
 class Updating:
-    """Updates the outputs of failed examples. Outputs that differ from run to run are left alone."""
+    """Updates the outputs of failed examples, except outputs that differ from run to run."""
 
     def __init__(self, tell: Callable[[str], object], *, writes: bool) -> None:
         """`tell` receives messages. `writes` is False to show the change without writing it."""

@@ -32,13 +32,13 @@ class Command:
 
     mode: Mode
     chooses: Callable[[Documented], bool]
-    """Selects the functions to work on if the user names only a file."""
+    """Selects the functions of a file, if the user names no function."""
     wanted: str
-    """Description of the functions that `chooses` selects, for messages."""
+    """Description of the functions that `chooses` selects, for error messages."""
     reply: str | None = None
     """A model's reply to use as the first candidate; None if there is none."""
     passes_over: bool = False
-    """True to stay silent about functions that need no fix, if the user names only a file."""
+    """True to show no result for functions that need no fix, if the user names only a file."""
     arranges: Callable[[Sequence[Target]], Sequence[Target]] = list
     """Puts the selected functions in order."""
 
@@ -78,7 +78,7 @@ class Work:
         self._goal = ""
         """Name of the failing test that must pass; empty without `--test`."""
         self._proposed: SourceFile | None = None
-        """The latest text of the file, with all verified functions, even if they were only shown and not written."""
+        """The latest text of the file with all verified functions, including those that were only shown."""
 
     async def carry_out(self, place: Place) -> int:
         """Work on all functions at `place`, in order. Return the exit code.
@@ -159,7 +159,7 @@ class Work:
             return
         self._shown += 1
         self._show(outcome, file, folder)
-        if not self._output.is_whole:  # compare afterwards, so that the user sees the function sooner
+        if not self._output.is_whole:  # compare after showing the function, so that the user sees it sooner
             with watching:
                 outcome = await self._with_comparisons(outcome, task, service)
             self._output.add(outcome)
@@ -176,8 +176,9 @@ class Work:
     async def _ask(
         self, outcome: Outcome, checked: CrossCheck, before: SourceFile, service: Service, settings: Settings
     ) -> None:
-        """Ask the user about a difference. Write the answer into the docstring, and fix the function if it is wrong.
+        """Ask the user about a difference.
 
+        Write the answer into the docstring as an example. If the function fails this example, fix the function.
         `before` is the file before the function was written.
         """
         difference = None if checked.found is None else questions.question(checked.found.differs)

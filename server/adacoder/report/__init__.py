@@ -1,4 +1,4 @@
-"""Describe requests for all user interfaces: results and progress in words, and the JSON object of `--json`."""
+"""Describe requests for all user interfaces: in words, and as the JSON object of `--json`."""
 
 from adacoder.report.as_json import VERSION, path_json, to_json
 from adacoder.report.brief import age, brief_unreached, want_and_got

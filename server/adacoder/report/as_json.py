@@ -26,7 +26,10 @@ from adacoder.report.outcome import label, notes, summary, total_tokens
 from adacoder.source.text import PositionEncoding, range_of
 
 VERSION = 1
-"""Version of the JSON object. Increase it when a member is removed or changes its meaning, but not for a new member."""
+"""Version of the JSON object.
+
+Increase the version when a member is removed or changes its meaning. A new member needs no new version.
+"""
 
 
 def to_json(outcome: Outcome, folder: Path, encoding: PositionEncoding = "utf-16") -> dict[str, JSON]:

@@ -13,7 +13,7 @@ _SAYS_MORE = frozenset({FailureKind.DENIED, FailureKind.BROKEN_EXAMPLE, FailureK
 def brief_unreached(coverage: Coverage | None, more: int = 0) -> str:
     """Describe the lines that no example reached, as in "line 14 not reached"; empty if all were reached.
 
-    `more` is added to line numbers, because the function may have moved down since the run.
+    `more` is the number of lines that were inserted above the function after the run.
     """
     if coverage is None or not coverage.unreached:
         return ""
@@ -30,9 +30,9 @@ def age(seconds: float) -> str:
 
 
 def want_and_got(result: ExampleResult, failure: Failure | None = None) -> str:
-    """Describe a failed example in a sentence: by its expected and actual output, or by the message of `failure`.
+    """Describe a failed example in a sentence.
 
-    The message is used if it says more than the outputs.
+    Use the message of `failure` if it says more than the expected and actual output.
     """
     example = result.example
     if failure is not None and (failure.kind in _SAYS_MORE or (failure.got is None and failure.error is None)):

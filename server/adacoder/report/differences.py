@@ -19,7 +19,7 @@ def same_on(found: BehaviourDiff) -> str:
 
 
 def since_before(found: BehaviourDiff) -> str:
-    """Compare a function with its previous version in a sentence that shows the first difference."""
+    """Return a sentence that compares a function with its previous version, and shows the first difference."""
     told = f"Same as before {same_on(found)}"
     for first in found.differs[:1]:
         here, there = outputs(first)
@@ -28,7 +28,7 @@ def since_before(found: BehaviourDiff) -> str:
 
 
 def second_program(checked: CrossCheck) -> str:
-    """Compare a second program with the function in a sentence that shows the first difference."""
+    """Return a sentence that compares a function with a second program, and shows the first difference."""
     found = checked.found
     if found is None:
         return checked.reason or "Nothing was compared."
@@ -47,7 +47,7 @@ def compared(behaviour: BehaviourDiff | None, checked: CrossCheck | None) -> lis
 
 
 def asking(found: Difference) -> str:
-    """Ask the user which output is right, a function's or a second program's."""
+    """Return the question that asks the user which output is right, the function's or the second program's."""
     here, there = outputs(found)
     return f"Which is right? {brief(found.call)} gives {here}, and a second program gives {there}."
 
@@ -64,7 +64,7 @@ def answers(found: Difference) -> dict[Ruling, str]:
 
 
 def buttons(found: Difference) -> dict[Ruling, str]:
-    """Return the possible answers to `asking`, with titles that are short enough for buttons."""
+    """Return the possible answers to the question of `asking`, with short titles for buttons."""
     here, there = outputs(found, _ON_A_BUTTON)
     return {Ruling.HERE: here, Ruling.THERE: there, Ruling.RAISES: "ValueError", Ruling.NEVER: "Do not ask"}
 
@@ -76,7 +76,9 @@ def brief(text: str, start: int = 0, longest: int = _LONGEST) -> str:
 
 
 def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
-    """Return both outputs of a difference, each on one line. If they are long, start near the first difference."""
+    """Return both outputs of a difference, each on one line. Long outputs are cut to the part around the first
+    difference.
+    """
     texts = (found.here, found.there)
     same = next(
         (number for number, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), min(map(len, texts))
@@ -86,13 +88,13 @@ def outputs(found: Difference, longest: int = _LONGEST) -> tuple[str, str]:
 
 
 def differences_json(found: BehaviourDiff) -> dict[str, JSON]:
-    """Return the members that describe a comparison in the object of `compare --json`."""
+    """Return the members of the object of `compare --json` that describe a comparison."""
     differs: list[JSON] = [{"call": each.call, "here": each.here, "there": each.there} for each in found.differs]
     return {"inputs": found.inputs, "agreed": found.agreed, "differs": differs, "leftOut": dict(found.left_out)}
 
 
 def cross_check_json(checked: CrossCheck) -> dict[str, JSON]:
-    """Return the member `crossCheck` of the object of `--json`."""
+    """Return the member `crossCheck` of the object that `--json` prints."""
     nothing: dict[str, JSON] = {"inputs": 0, "agreed": 0, "differs": [], "leftOut": {}}
     found = nothing if checked.found is None else differences_json(checked.found)
     return {**found, "model": checked.model, "reason": checked.reason}

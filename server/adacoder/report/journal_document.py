@@ -157,7 +157,7 @@ class _Branch:
 
     @property
     def result(self) -> str:
-        """The score of the best evaluation in the branch; empty if nothing was evaluated."""
+        """The best score in the branch; empty if the branch evaluated nothing."""
         found = [step.details for step in self.steps if isinstance(step.details, Evaluated)]
         if not found:
             return ""

@@ -9,7 +9,7 @@ from adacoder.visible import in_a_message, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~!&$@]|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _NAME = re.compile(r"[\w.]*_[\w.]*")
-"""Matches a word with an underscore. Its characters cannot end a code span."""
+"""Matches a word with an underscore. The word cannot contain a backtick, which would end a code span."""
 _FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 

@@ -29,13 +29,13 @@ def exit_code(outcomes: Sequence[Outcome]) -> int:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return one line: the result, its evidence, the differences from the previous function, and the notes."""
+    """Return one line: the result, its evidence, the differences from the previous version, and the notes."""
     compared = [] if outcome.behaviour is None else [since_before(outcome.behaviour)]
     return joined(" ", [_ending(outcome), *compared, *notes(outcome)])
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """Return the notes for the user. Those about the run of the examples are first."""
+    """Return the notes for the user. Notes about the run of the examples come first."""
     return [*(() if outcome.verdict is None else outcome.verdict.notes), *outcome.notes]
 
 
@@ -69,7 +69,7 @@ def _evidence(outcome: Outcome) -> str:
         parts.append(counted(outcome.rounds, "round"))
     if outcome.model and not outcome.model.startswith(
         "replay:"
-    ):  # a replayed recording has no model to name, and its path is long
+    ):  # a replayed recording has a long path instead of a model's name
         parts.append(outcome.model.removeprefix("ollama:"))
     if tokens.completion:
         about = "about " if tokens.estimated else ""

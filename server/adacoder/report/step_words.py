@@ -17,7 +17,7 @@ def progress(event: OpenStep | Step | Waiting, most_rounds: int) -> str:
 
 
 def doing(event: OpenStep | Step | Waiting) -> str:
-    """Return the current work or its result. During a wait, return the reason."""
+    """Return the current work of a step, or its result. During a wait, return the reason."""
     match event:
         case Waiting():
             return event.message
@@ -57,5 +57,5 @@ def _of_tests(tests: tuple[int, int]) -> list[str]:
 
 
 def fixed(rules: Sequence[str]) -> str:
-    """Describe a repair. `rules` are the names of the rules that changed the code."""
+    """Describe a repair by the names of its `rules`, which changed the code."""
     return f"fixed by rule: {', '.join(rules).replace('_', ' ')}" if rules else "no rule helps"

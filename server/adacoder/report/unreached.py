@@ -26,7 +26,7 @@ def unreached(outcome: Outcome) -> str:
 def _blocks(coverage: Coverage) -> list[list[SourceLine]]:
     """Group consecutive unreached lines into blocks.
 
-    Leave out lines that are nested below the first line of a block.
+    Lines that are indented more deeply than the first line of their block are left out.
     """
     at = {number: place for place, number in enumerate(coverage.lines)}
     blocks: list[list[SourceLine]] = []
@@ -58,6 +58,6 @@ def _quoted(line: SourceLine) -> str:
 
 
 def _listed(things: Sequence[str], noun: str) -> str:
-    """Join the first of `things`, and say how many more there are."""
+    """Join the first few of `things`, and say how many more there are."""
     shown = ", ".join(things[:_LISTED])
     return shown if len(things) <= _LISTED else f"{shown}, and {counted(len(things) - _LISTED, f'more {noun}')}"

@@ -1,6 +1,6 @@
 """Typed settings, shared by the editor and the command line.
 
-An invalid value is ignored with a notice, so that a wrong setting never keeps AdaCoder from starting.
+An invalid value causes a notice and is ignored, so a wrong setting never keeps AdaCoder from starting.
 """
 
 from adacoder.settings.definition import SETTINGS, Settings, Unverified, field_name

@@ -26,14 +26,18 @@ class Unverified(StrEnum):
 
 
 def _names_no_file(models: object) -> bool:
-    """Return False if a model in `models` is a recording. A project could otherwise choose a file to read."""
+    """Return False if `models` includes a recording, because a project must not choose a file to read."""
     names = models if isinstance(models, list) else [models]
     return not any(isinstance(name, str) and name.startswith("replay:") for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a request. By default, the key of a field in section `adacoder` is its name in camel case."""
+    """The settings of a request.
+
+    In an editor's section `adacoder`, the key of a setting is the field's name in camel case, unless another key is
+    given.
+    """
 
     models: tuple[str, ...] = setting(
         (),
@@ -283,9 +287,10 @@ class Settings:
         return self.models or (None,)
 
     def rounds_by_model(self, *, is_started: bool) -> tuple[tuple[str | None, int | None], ...]:
-        """Return the models to ask in order, each with its maximum number of rounds after its first; None for no limit.
+        """Return the models in the order to ask them, each with its maximum number of rounds after the first; None for
+        no limit.
 
-        `is_started` is True if the request begins with existing code, so that its first round asks no model.
+        `is_started` is True if the first round evaluates existing code, and asks no model.
         """
         if is_started and self.max_iterations == 0:
             return ((self.cascade[0], 0),)

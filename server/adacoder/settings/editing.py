@@ -1,4 +1,4 @@
-"""Write settings into a pyproject.toml, and keep everything else. This needs the optional dependency tomlkit."""
+"""Write settings into a pyproject.toml without changing anything else. This needs the optional dependency tomlkit."""
 
 from __future__ import annotations
 

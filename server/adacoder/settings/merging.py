@@ -17,7 +17,7 @@ _OPTIONS_OF_PYTEST = ["ELLIPSIS"]
 _MOST_KEYS = 100
 """Maximum number of keys in a project's table, so that notices about invalid keys cannot flood the user."""
 _LONGEST_SHOWN = 80
-"""Maximum length of a key or a value in a notice."""
+"""Maximum number of characters of a key or a value in a notice."""
 
 
 def merge(base: Settings, values: Mapping[str, object], notice: Callable[[str], object]) -> Settings:
@@ -94,9 +94,9 @@ def from_tables(
 
 
 def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Settings:
-    """Return `base` with doctest's options and with the import folders (`pythonpath`) of pytest's configuration.
+    """Return `base` with the doctest options and the import folders (`pythonpath`) from pytest's configuration.
 
-    Without a configuration, doctest's options are pytest's default. Unknown options are left out.
+    Unknown options are left out. Without a configuration, pytest's default options are used.
     """
     table = tools.get("pytest")
     own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
@@ -120,9 +120,10 @@ def _words(value: object) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    """Format a value for a notice. Of a table, show only the keys, because its values may be secret.
+    """Format a value for a notice.
 
-    Python refuses to print very long integers, so they are only described.
+    A table's values may be secret, so only its keys are shown. Very long integers are only described, because Python
+    refuses to print them.
     """
     if isinstance(value, Mapping):
         return _brief(f"{{{', '.join(value)}}}")
@@ -137,9 +138,9 @@ def _brief(text: str) -> str:
 
 
 def _flatten(values: Mapping[str, object]) -> list[tuple[str, object]]:
-    """Return pairs of a key and a value. Join the keys of nested tables with dots.
+    """Return pairs of a key and a value. The keys of nested tables are joined with dots.
 
-    A setting whose value is a table gets one pair for each item of the table.
+    If the value of a setting is a table, each item of the table becomes a pair with the key of the setting.
     """
     flat: list[tuple[str, object]] = []
     for key, value in values.items():

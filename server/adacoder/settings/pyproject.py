@@ -22,12 +22,12 @@ _STRING_OR_COMMENT = re.compile(
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?|'[^'\n]*'?|\#[^\n]*""",
     re.DOTALL,
 )
-"""Matches a string or a comment in TOML. An unclosed string extends to the end of its line, or of the text if it is
-multi-line.
+"""Matches a string or a comment in TOML. An unclosed string extends to the end of its line; an unclosed multi-line
+string extends to the end of the text.
 """
 _NO_MARKS = re.compile(r"[^.=,\[\]{}\n]++")
 _DECLARES = re.compile(r".*dependencies|dependency-groups")
-"""Matches the keys of dependency lists and tables in the standard and in Poetry, uv, PDM, Hatch and Pixi."""
+"""Matches the keys under which dependencies are listed, by the standard and by Poetry, uv, PDM, Hatch and Pixi."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)\s*(?:$|[\[(;<>=!~@])")
 """Matches the name at the start of a PEP 508 requirement."""
 _DECLARES_TOO = re.compile(r"requirements|setup\.(?:py|cfg)$|pipfile|environment.*\.ya?ml$|pixi\.toml$", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The metadata of a setting, and the kinds of values that settings can have."""
+"""Metadata of settings, and the types of values that settings can have."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MOST_PATTERNS = 500
 _LONGEST_PATTERN = 255
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _TOO_LATE = ("PYTHON", "LD_", "DYLD_", "GLIBC_", "MALLOC_")
-"""Prefixes of variables that a program reads when it starts. The setting `env` has no effect on them, because Python is
-already running.
+"""Prefixes of variables that a program reads when it starts.
 
-`PYTHONPATH` works nevertheless, because the sandbox reads it.
+Python has already started when the setting `env` is applied, so these variables would have no effect. `PYTHONPATH`
+works, because the sandbox reads it.
 """
 _OF_SANDBOX = frozenset({"HOME", "TMPDIR"})
 """Variables that the sandbox sets for each run."""
@@ -41,32 +41,35 @@ class Values:
     """Type of the value, or of each item of a list, in JSON and TOML."""
     bounds: tuple[float, float] | None = None
     words: Mapping[str, str] = field(default_factory=dict)
-    """The allowed words and their meanings; empty if any text is allowed."""
+    """The allowed words, each with its meaning; empty if any text is allowed."""
     is_list: bool = False
     """True if several values are allowed. A single value may be given without a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Metadata of a setting. The field of Settings has the name and the default."""
+    """Metadata of a setting, except the name and the default, which are those of the field of Settings."""
 
     values: Values
     about: str
     """The description, in Markdown."""
     unset: str
-    """Description of a default such as None, which users cannot write. If present, an empty value means the default."""
+    """Description of a default that users cannot write, such as None. If there is a description, an empty value means
+    the default.
+    """
     key: str
     """Key in section `adacoder`; empty for the field's name in camel case."""
     option: str | None
     """Placeholder for the value in the command line's help, such as `N`; None if there is no option."""
     by_project: Callable[[object], bool] | bool
-    """True if a project may set this, or a function that decides by the value. A project must not choose where code
-    runs, which data leaves the machine, or which file is read.
+    """True if a project may set this setting, or a function that decides by the value.
+
+    A project must not choose where code runs, which data leaves the machine, or which file is read.
     """
     is_offered: bool
     """False if editors do not offer the setting."""
     adds_up: bool
-    """True if values from several sources are combined, False if a later one replaces the others."""
+    """True if values from several sources are added up. False if a later value replaces earlier ones."""
 
     def is_for_project(self, value: object) -> bool:
         """Return True if a project may set this value."""
@@ -103,7 +106,7 @@ def number(low: float, high: float, *, is_whole: bool = False) -> Values:
 
 
 def one_of(words: type[StrEnum], *meanings: str) -> Values:
-    """Accept one of `words`. Their `meanings` are in the same order."""
+    """Accept one of `words`. `meanings` describes them in the same order."""
 
     def read(value: object) -> StrEnum:
         try:

@@ -1,4 +1,4 @@
-"""The registry of published workflows. Each family has its own file, for reading next to its paper."""
+"""The registry of published workflows. Each family has its own file, so that it can be read next to its paper."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ STRATEGIES: Mapping[str, Strategy] = {
 }
 """All strategies by name, including ablations."""
 FAMILIES = tuple(name for name in STRATEGIES if ":" not in name)
-"""Names of the families, which editors offer. An ablation is named `FAMILY:VARIANT`, such as `codetree:bfs`."""
+"""Names of the families for editors to offer. An ablation is named `FAMILY:VARIANT`, such as `codetree:bfs`."""
 LISTED = f"{', '.join(FAMILIES)}, or an ablation that `adacoder strategies --all` lists"
-"""The names of all strategies as a phrase for messages."""
+"""The names of all strategies, joined for messages."""
 
 
 def strategy_named(name: str) -> Strategy:
@@ -51,9 +51,10 @@ def strategy_named(name: str) -> Strategy:
 
 
 def most_rounds(mode: Mode, settings: Settings) -> int:
-    """Return the maximum number of rounds of a request, summed over the models that it may ask in turn.
+    """Return the maximum number of rounds of a request.
 
-    Return 1 for an unknown strategy, and for modes without rounds, such as check.
+    If the request may ask several models in turn, their rounds are added up. Unknown strategies, and modes without
+    rounds such as check, count as 1.
     """
     strategy = STRATEGIES.get(settings.strategy)
     if strategy is None or mode not in (Mode.GENERATE, Mode.FIX, Mode.ANOTHER):
@@ -69,11 +70,13 @@ def calls(strategy: Strategy) -> str:
 
 
 COLUMNS = ("name", "paper", "agents", "calls", "t", "feedback", "tests", "selection")
-"""Columns of the table of strategies. `t` is the paper's limit on iterations. `calls` is the result of `calls()`."""
+"""Columns of the table of strategies. `t` is the paper's limit on iterations. The function `calls` fills the column
+`calls`.
+"""
 
 
 def rows(*, has_ablations: bool = False) -> list[dict[str, str]]:
-    """Return one row per family. With `has_ablations`, also return one per ablation.
+    """Return a row for each family. With `has_ablations`, ablations have rows, too.
 
     The keys of a row are `COLUMNS` and `summary`.
     """

@@ -29,7 +29,7 @@ def _tests(reply: Reply, target: Target) -> tuple[Example, ...]:
 
 
 PROGRAMMER_CHECKS = coder("programmer", "going through the tests", "agentcoder_check", thinks=True)
-"""The Role that checks its `code` against the designer's `tests` by reading, and refines the code (section 4.3)."""
+"""The Role that revises its `code` by reading the designer's `tests`, which do not run (section 4.3)."""
 
 
 def _themselves(found: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -73,7 +73,7 @@ BOTH: Role[tuple[Candidate, tuple[Example, ...]]] = Role(
 )
 """The Role that writes the function and its tests in one reply (section 4.7)."""
 DESIGNER_TOO = replace(DESIGNER, agent="programmer")
-"""The test designer, under the programmer's name. An ablation uses it as its only agent."""
+"""The designer's Role under the programmer's name, for an ablation that has only one agent."""
 
 
 ITERATIONS = 5
@@ -84,7 +84,7 @@ ITERATIONS = 5
 class AgentCoder:
     """The loop of programmer, executor and test designer.
 
-    Ablations remove the designer (section 4.3) or merge it into the programmer (section 4.7).
+    One ablation has no designer (section 4.3), and one merges the designer into the programmer (section 4.7).
     """
 
     designs: bool = True
@@ -93,8 +93,8 @@ class AgentCoder:
     async def run(self, request: Request) -> None:
         """Design tests and write the function. Then revise it until examples and designed tests pass.
 
-        If a designed test fails, the designer writes new tests (section 5). The designer sees neither the error nor the
-        code, so that the new tests are a second opinion.
+        After a designed test fails, the designer writes new tests (section 5). As a second opinion, these are written
+        without the error and the code.
         """
         started = await request.try_start()
         if not request.goes_on_until_proved:
@@ -125,7 +125,7 @@ class AgentCoder:
 
 
 async def _nothing_run(request: Request) -> None:
-    """Design tests and write the function. Then refine it by reading the tests. Only the refined function runs."""
+    """Design tests and write the function. Refine it by reading the tests, and run only the refined version."""
     started = await request.try_start()
     for _ in request.rounds():
         tests = await request.ask(DESIGNER)

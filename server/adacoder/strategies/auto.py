@@ -1,8 +1,7 @@
 """AdaCoder's own strategy: write again at higher temperatures, and plan only if this does not help.
 
-`docs/measured.md` has the measurements behind it. With small models and the same number of tokens, a fresh attempt
-passes about as often as a plan. Small models mostly repeat a failed program that they are shown, so only the user's
-code is revised.
+`docs/measured.md` has the measurements. With small models, a fresh attempt passes about as often as a plan that costs
+as many tokens. A small model mostly repeats a failed program that it is shown, so only the user's code is revised.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ async def _run(request: Request) -> None:
     """Write the function, or revise the user's code. Then write afresh. Finally plan from the best attempt's error."""
     best: Attempt | None = None
     of_user = 0 if request.start is None else 2
-    """Number of rounds for the user's code: one as it is, one revised."""
+    """Number of rounds for the user's code: one evaluates it unchanged, and one revises it."""
     for number in request.rounds():
         if best is None:
             candidate = await request.first(WRITER)

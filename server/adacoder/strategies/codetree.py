@@ -22,7 +22,7 @@ from adacoder.strategies.strategy import Strategy
 MOST_STRATEGIES = 10
 """Maximum number of strategies. Longer lists are cut, as in the authors' code."""
 BEST_SCORE = 5
-"""The best score. The critic's scale begins at 0, as in the authors' code."""
+"""The critic's best score. The scale begins at 0, as in the authors' code."""
 _REJECTED = "All examples pass, but the function may not hold for all inputs that the docstring allows."
 
 
@@ -45,11 +45,11 @@ THINKER: Role[tuple[str, ...]] = Role(
 )
 """The Role that lists as many strategies as the task needs."""
 SOLVER = coder("solver", "writing the function by a strategy", "write_by_plan")
-"""The Role that writes the function by one strategy, which the prompt calls `plan`."""
+"""The Role that writes the function by one of the strategies. The prompt calls this strategy `plan`."""
 REFLECTOR = replace(THINKER, action="reflect", doing="reflecting on the failure", prompt="codetree_reflect")
 """The Role that lists ways to fix a failed program.
 
-Its prompt has the `code`, the `strategy` that the code follows, and the `error` with the critic's reason.
+Its prompt has the `code`, the `strategy` of this code, and the `error` with the critic's reason.
 """
 DEBUGGER = coder("debugger", "revising the function by a reflection", "codetree_revise")
 """The Role that revises `code` by one reflection, which the prompt calls `advice` (eq. 6)."""
@@ -74,13 +74,14 @@ VERIFIER: Role[tuple[bool, str]] = Role(
     otherwise=(True, ""),
     has_found=always,
 )
-"""The Role that judges whether `code` is right for all inputs, with a reason. Its code has passed the examples, so
-an unreadable reply counts as yes.
+"""The Role that judges whether `code` is right for all inputs, with a reason.
+
+The `code` has passed the examples, so it is accepted if the reply is unreadable.
 """
 
 
 def _feedback(attempt: Attempt, reason: str) -> dict[str, Field]:
-    """Return the feedback F (eq. 3 and 4) as prompt fields: results of examples and the critic's reason."""
+    """Return the feedback F (eq. 3 and 4) as prompt fields: the results of the examples, and the critic's reason."""
     return told(attempt, _REJECTED, more=f"A critic says: {reason}" if reason else "")
 
 
@@ -89,23 +90,22 @@ _PAPER = "CodeTree: Agent-guided Tree Search for Code Generation with Large Lang
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A node of the tree: a program that is still to be written, by a strategy or from its parent's program."""
+    """A node of the tree: a program to write, either by a strategy or by revising the parent's program."""
 
     path: tuple[str, ...]
     strategy: str
-    """The strategy; empty if the model's list could not be read."""
+    """The strategy by which the program is written; empty if the model's list could not be read."""
     reflection: str = ""
     parent: dict[str, Field] | None = None
     """Prompt fields about the parent: its code and its feedback F (eq. 3 and 4)."""
     value: float = 0.0
-    """The parent's value: the share of passed examples, plus a part for the critic's score."""
+    """The value of the parent: the share of examples that pass, plus a part for the critic's score."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeTree:
-    """The tree search. `:bfs` and `:dfs` have no critic (section 4.3).
-
-    Other ablations lack one of the critic's tasks (Table 4).
+    """The tree search. `:bfs` and `:dfs` have no critic (section 4.3). Each other ablation leaves out one task of the
+    critic (Table 4).
     """
 
     programs: int = 20
@@ -115,16 +115,14 @@ class CodeTree:
     width: int = 3
     """w: maximum number of reflections on a node (Table 3)."""
     strategies: int = MOST_STRATEGIES
-    """Maximum number of children of the root. The thinker lists fewer if it wants (section 3.3). The authors' code
-    cuts at 10.
-    """
+    """Maximum number of children of the root. The thinker may list fewer (section 3.3). The authors' code allows 10."""
     breadth_first: bool = False
     scores: bool = True
     verifies: bool = True
     aborts: bool = True
 
     async def run(self, request: Request) -> None:
-        """Write and run the program of one node after the other, until one is accepted or the budget is spent."""
+        """Write and run one node's program after the other, until a program is accepted or the budget is spent."""
         await request.try_start()
         if not request.goes_on:
             return
@@ -143,7 +141,7 @@ class CodeTree:
                 pending.extendleft(reversed(children))
 
     async def _expanded(self, request: Request, node: _Node) -> list[_Node] | None:
-        """Run a node's program. Return the node's children; None if the search ends here."""
+        """Run a node's program. Return the children of the node; None if the search ends here."""
         attempt = await request.evaluate(await self._program(request, node))
         if attempt.verdict.final and not attempt.verdict.passed:
             return None
@@ -161,9 +159,9 @@ class CodeTree:
         ]
 
     async def _judged(self, request: Request, node: _Node, attempt: Attempt) -> tuple[bool, float | None, str]:
-        """Judge a program. Return True if it is accepted, then the critic's score, and then the reason.
+        """Judge a program. Return True if the program is accepted, the critic's score, and the reason.
 
-        A program that passes its examples has the best score. The score is None if the critic gave none.
+        A program that passes its examples gets the best score. The score is None if the critic gave none.
         """
         if attempt.verdict.passed:
             accepts, reason = True, ""
@@ -175,9 +173,10 @@ class CodeTree:
         return False, *await request.ask(CRITIC, told(attempt), strategy=node.strategy or "any")
 
     def _stalls(self, node: _Node, value: float, mark: float | None) -> bool:
-        """Return True to give up a branch because its node is no better than the parent, as in the authors' code.
+        """Return True to give up a branch whose program is no better than its parent, as in the authors' code.
 
-        This is so if the value is lower, or if the value is equal and the depth is greater than the critic's score.
+        This is so if the program's value is lower. With equal values, it is so if the depth is greater than the
+        critic's score.
         """
         is_below_mark = mark is not None and len(node.path) > mark
         return self.aborts and (value < node.value or (value == node.value and is_below_mark))
@@ -191,7 +190,7 @@ class CodeTree:
 def _codetree(suffix: str, summary: str, section: str, search: CodeTree) -> Strategy:
     judges: list[Role[Any]] = [CRITIC] * search.scores + [VERIFIER] * search.verifies
     of_a_node = 2 + bool(judges)
-    # One program per round, the initial code, and its repair by rules.
+    # The programs are one per round, the initial code, and the initial code after its repair by rules.
     return Strategy(
         name=f"codetree{suffix}",
         summary=summary,

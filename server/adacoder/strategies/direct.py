@@ -19,9 +19,9 @@ THINKER = coder("programming_assistant", "thinking, then writing the function", 
 
 
 SAMPLES = 20
-"""k: maximum number of samples of `resample`. It is CodeTree's budget of programs (CodeTree, section 4.1)."""
+"""k: maximum number of samples of `resample`. CodeTree's budget has the same number of programs (section 4.1)."""
 CHANCE = Sampling(temperature=1.0)
-"""Temperature of `resample` (CodeTree, section 4.1)."""
+"""Temperature of `resample`, as in the paper of CodeTree (section 4.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Direct:
 
     writer: Role[Candidate] = WRITER
     sampling: Sampling | None = None
-    """Sampling parameters; None for the settings' parameters."""
+    """Sampling parameters; None to use those of the settings."""
 
     async def run(self, request: Request) -> None:
         """Write until a candidate passes, without repairs or plans."""
@@ -77,7 +77,7 @@ FIRST_PLANNER = replace(
 )
 """The Role that plans from the docstring, before there is any code."""
 BY_PLAN = coder("programming_assistant", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by such a `plan`."""
+"""The Role that writes the function by a `plan`."""
 
 
 async def _by_plan(request: Request) -> None:

@@ -1,8 +1,9 @@
 """LPW: Planning-Driven Programming (Lei et al., 2025).
 
-LPW first verifies a plan on the examples, then writes code, and compares a run of the code with the plan. If no plan
-can be verified, the authors' code writes nothing, but this module follows the last plan. The paper's model adds print
-statements to observe the run. Here, the sandbox records a trace instead.
+LPW first verifies a plan on the examples. Then it writes code, and compares a run of the code with the plan.
+
+If no plan can be verified, this module follows the last plan, but the authors' code writes nothing. To observe the run,
+the paper's model adds print statements. Here, the sandbox records a trace instead.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ CHECKER: Role[bool] = Role(
     otherwise=True,
     has_found=always,
 )
-"""The Role that judges whether the `verification` arrives at the outputs of the examples."""
+"""The Role that judges whether the `verification` arrives at the examples' outputs."""
 CODER = coder("programming_assistant", "writing the function by the verified plan", "lpw_write")
-"""The Role that writes by a `plan` and its `verification`."""
+"""The Role that writes the function by a `plan` and its `verification`."""
 EXPLAINER = advisor("explainer", "compare", "comparing the run with the verified plan", "lpw_compare")
 """The Role that compares a `trace` of `code` with the `verification` of the plan."""
 FIXER = coder("fixer", "fixing the function by the comparison", "revise")
-"""The Role that fixes `code`. Its prompt has the comparison of the trace with the plan as `advice`."""
+"""The Role that fixes `code`. The prompt field `advice` has the comparison of the trace with the plan."""
 VERIFICATIONS = 12
 """Maximum number of verifications of a plan (section 4, and the authors' code)."""
 FIXES = 12
@@ -55,7 +56,9 @@ FIXES = 12
 
 
 async def _run(request: Request) -> None:
-    """Plan until the verification succeeds, and write. Then revise the code where its trace departs from the plan."""
+    """Plan until the verification succeeds, and write the function. Then revise it by comparing its trace with the
+    plan.
+    """
     await request.try_start()
     if not request.goes_on:
         return

@@ -22,7 +22,7 @@ _CERTAIN = 100
 
 
 def _problems(reply: Reply, target: Target) -> tuple[str, ...]:
-    """Read the problems in a reply. They are XML, perhaps with unclosed tags, or a list."""
+    """Read the similar problems in a model's reply: a list, or XML that may have unclosed tags."""
     return (sections(reply.text, "problem") or items(reply.text, RECALLED))[:RECALLED]
 
 
@@ -41,9 +41,9 @@ RETRIEVER: Role[tuple[str, ...]] = Role(
 )
 """The Role that recalls `count` similar problems, each with a plan of its solution."""
 PLANNER = advisor("planner", "plan", "planning as for a similar problem", "mapcoder_plan")
-"""The Role that plans by the example of a similar `problem`."""
+"""The Role that plans by following the plan of a similar `problem`."""
 UNAIDED = replace(PLANNER, doing="planning", prompt="self_planning_plan")
-"""The Role that plans if no similar problem was recalled."""
+"""The Role that plans without an example, because no similar problem was recalled."""
 VERIFIER: Role[float] = Role(
     agent="planner",
     action="trust",
@@ -54,9 +54,9 @@ VERIFIER: Role[float] = Role(
     otherwise=0.0,
     has_found=always,
 )
-"""The Role that rates its confidence in a `plan` from 0 to 100."""
+"""The Role that rates from 0 to 100 how confident it is in a `plan`."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by a `plan`."""
+"""The Role that writes the function by a `plan`."""
 DEBUGGER = coder("debugger", "repairing the function by its plan", "revise_by_plan")
 """The Role that repairs `code` by its `plan` and its `error`."""
 
@@ -68,9 +68,8 @@ class MapCoder:
     recalled: int = RECALLED
 
     async def run(self, request: Request) -> None:
-        """Recall problems, and make a plan from each.
-
-        Then write and repair by each plan. The plan with the highest confidence is first.
+        """Recall problems, and make a plan from each problem. Write by each plan and repair, beginning with the plan of
+        the highest confidence.
         """
         await request.try_start()
         if not request.goes_on:

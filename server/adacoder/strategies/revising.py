@@ -1,8 +1,10 @@
 """Workflows that revise a function by advice while its examples fail.
 
 They differ in the advice. Self-Debugging explains the code, Reflexion reflects on failures, INTERVENOR teaches a
-method, and LDB judges the blocks of a trace. The sandbox records a trace with the values of local variables. A block
-ends where the code branches, jumps back or calls itself.
+method, and LDB judges a trace.
+
+A trace has the values of local variables. LDB divides it into blocks, which end where the code branches, jumps back or
+calls itself.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ class Revising:
     reviser: Role[Candidate]
     writer: Role[Candidate] = WRITER
     memory: int = 0
-    """Maximum number of pieces of advice that the reviser sees, as `memory`. If 0, it sees only the last one, as
-    `advice`.
+    """Maximum number of pieces of advice in the reviser's prompt field `memory`. With 0, the reviser only gets the
+    latest advice, as `advice`.
     """
     shows: Callable[[Trace], Field] | None = None
     """Turns the trace of the failing example into the adviser's prompt field `trace`; None to show no trace."""
@@ -88,7 +90,7 @@ MEMORY = 3
 REFLEXION = Strategy(
     name="reflexion",
     summary="reflects on each failure in words, and remembers the last three reflections",
-    # The authors' code judges by one generated assert. Here, the docstring's Examples judge.
+    # In the authors' code, one generated assert judges. Here, the docstring's Examples judge.
     paper="Reflexion: Language Agents with Verbal Reinforcement Learning (Shinn et al., NeurIPS 2023)",
     roles=(ACTOR, REFLECTOR, ACTOR_AGAIN),
     iterations=10,  # section 4.3; the authors' script has 2 iterations
@@ -108,7 +110,7 @@ INTERVENOR = Strategy(
     summary="a learner writes, and a teacher explains how to repair the failure",
     paper="INTERVENOR: Prompting the Coding Ability of LLMs with the Interactive Chain of Repair (Wang et al., 2024)",
     roles=(LEARNER, LEARNER_AGAIN, TEACHER),
-    iterations=5,  # AdaCoder's number, because the paper states none
+    iterations=5,  # AdaCoder's own choice, because the paper states no number
     budget=_budget,
     run=Revising(TEACHER, LEARNER_AGAIN, LEARNER).run,
     feedback="the error, and a method",
@@ -117,7 +119,7 @@ INTERVENOR = Strategy(
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
 """The Role that judges each block of a `trace` of `code`."""
 REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
-"""The Role that rewrites `code`. Its prompt has the judgements on the blocks as `advice`."""
+"""The Role that rewrites `code`. The prompt field `advice` has the judgements on the blocks."""
 LDB = Strategy(
     name="ldb",
     summary="debugs block by block with the values that were seen at run time",

@@ -18,13 +18,15 @@ from adacoder.strategies.strategy import Strategy
 ANALYST = advisor("analyst", "plan", "analysing the task", "self_collaboration_analyse")
 """The Role that decomposes the task and plans."""
 CODER = coder("coder", "writing the function by the plan", "write_by_plan")
-"""The Role that writes by the analyst's `plan`."""
+"""The Role that writes the function by the analyst's `plan`."""
 CODER_AGAIN = coder("coder", "revising the function by the report", "revise_by_plan")
 """The Role that revises `code` by the `plan` and the `error`, which includes the tester's report."""
 TESTER = replace(DESIGNER, agent="tester", doing="testing the code", prompt="self_collaboration_test")
-"""The Role that designs tests for `code`. The authors' tester asserts nothing, so its tests only find crashes."""
+"""The Role that designs tests for `code`. As in the authors' code, the tests have no assertions, so they only find
+crashes.
+"""
 ROUNDS = 1
-"""Number of revisions, as in the authors' script. The paper finds that more bring no gain (section 4.4)."""
+"""Number of revisions, as in the authors' script. The paper finds no gain from more (section 4.4)."""
 
 
 async def _run(request: Request) -> None:

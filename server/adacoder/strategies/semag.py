@@ -53,7 +53,7 @@ PLAN_VERIFIER: Role[tuple[str, str]] = Role(
     Limits(one_in=8, most=768),
     otherwise=("", "It could not be verified."),
 )
-"""The Role that works through the examples by the `plan`. Its reply has the corrected plan and a log."""
+"""The Role that works through the examples by the `plan`. It replies with a corrected plan and a log of this work."""
 EXPLAINER = advisor("explainer", "explain", "explaining the trace", "semag_explain")
 """The Role that explains a `trace` of `code` and its `error`."""
 SUGGESTER = advisor("suggester", "suggest", "suggesting a change", "semag_suggest")
@@ -81,12 +81,13 @@ class Discussion:
     debaters: int
     temper: float
     _gained: dict[int, float] = field(default_factory=dict)
-    """η: the past performance of each debater, which the paper does not define. Here, it is the share of examples
-    that newly passed because of the debater's proposals.
+    """η: the past performance of each debater.
+
+    The paper does not define it. Here, it is the share of examples that newly passed through the debater's proposals.
     """
 
     async def refined(self, request: Request, attempt: Attempt, trace: Field) -> Attempt:
-        """Collect the debaters' proposals in turn. Refine the code by the proposal with the greatest weight."""
+        """Let the debaters propose in turn. Refine the code by the proposal with the greatest weight."""
         proposals: list[str] = []
         for _ in range(self.debaters):
             others = _numbered(proposals) or "None yet."
@@ -104,8 +105,8 @@ class Discussion:
 def weightiest(marks: Mapping[int, float], history: Sequence[float], temper: float) -> int:
     """Return the number of the winning proposal (eq. 8).
 
-    A proposal's weight is its mark φ times softmax(η/τ_w) of its debater. In a tie, the last proposal wins, because its
-    debater has seen the others.
+    A proposal's weight is its mark φ times the debater's softmax(η/τ_w). In a tie, the later proposal wins, because its
+    debater saw the earlier ones.
     """
     weighed = {
         number: math.exp(performance / temper) * marks.get(number, 0.0) for number, performance in enumerate(history, 1)
@@ -119,9 +120,9 @@ def _numbered(proposals: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Semag:
-    """The settings of SEMAG's four levels.
+    """Which of SEMAG's four levels are on, and their limits.
 
-    Level 1, direct writing, is always on. The ablations turn off others (Table 4).
+    Level 1, direct writing, is always on. The ablations turn other levels off (Table 4).
     """
 
     verifies: bool = True
@@ -131,16 +132,16 @@ class Semag:
     discusses: bool = True
     """Level 4: discuss."""
     passes: int = 5
-    """M_try: number of passes over levels 3 and 4 (section 4.3)."""
+    """M_try: maximum number of passes over levels 3 and 4 (section 4.3)."""
     debugs: int = 4
     """M_debug: number of debugging steps in a pass (section 4.3)."""
     verifications: int = 1
-    """M_plan: number of verifications. The paper gives none. Small models seldom improve a plan twice."""
+    """M_plan: number of verifications. The paper gives no number. Small models seldom improve a plan twice."""
     debaters: int = 3
-    """N_debater: number of debaters. The paper gives none. Three is the smallest number with a majority."""
+    """N_debater: number of debaters. The paper gives no number. Three is the smallest number with a majority."""
     temper: float = 1.0
-    """τ_w: temperature of the debaters' weights. The paper gives none. With 1, the weights differ by at most a
-    factor of e.
+    """τ_w: temperature of the debaters' weights. The paper gives no value. With 1, weights differ by at most a factor
+    of e.
     """
     delta: float = 0.85
     """δ0: initial threshold (eq. 11)."""
@@ -157,7 +158,7 @@ class Semag:
 
     @property
     def rounds_of_a_pass(self) -> int:
-        """Maximum number of rounds of a pass over levels 3 and 4."""
+        """Maximum number of rounds in one pass over levels 3 and 4."""
         return self.debugs * self.suggests + self.discusses
 
     def threshold(self, step: int, complexity: float) -> float:
@@ -171,14 +172,14 @@ class Semag:
 
 @dataclass(slots=True)
 class _Climb:
-    """The state of a request on its way up the levels."""
+    """One run of the levels, with the log of the plan verifier."""
 
     which: Semag
     request: Request
     rounds: Iterator[int]
     discussion: Discussion
     log: str = "It was not verified."
-    """L (eq. 4): the log in which the plan verifier worked through the examples."""
+    """L (eq. 4): the log of the plan verifier's work through the examples."""
 
     async def run(self) -> None:
         """Try direct writing, a plan, debugging by a trace, and a discussion.
@@ -212,7 +213,10 @@ class _Climb:
         return plan
 
     async def _pass(self, attempt: Attempt) -> Attempt:
-        """Run one pass of Algorithm 1's outer loop: repeat level 3 until traces hardly change, then run level 4."""
+        """Run one pass of Algorithm 1's outer loop.
+
+        Repeat level 3 until the traces hardly change, then run level 4.
+        """
         request, which = self.request, self.which
         seen = await observed(request, attempt)
         for step, _ in zip(range(1, which.debugs * which.suggests + 1), self.rounds, strict=False):
@@ -245,7 +249,7 @@ _FEEDBACK = {
     (False, True): "the error, a trace, and a discussion",
     (False, False): "none",
 }
-"""Descriptions of the feedback, by two flags: level 3 is on, level 4 is on."""
+"""Descriptions of the feedback. The two flags of a key say if level 3 and level 4 are on."""
 
 
 def _semag(verifies: bool, suggests: bool, discusses: bool) -> Strategy:

@@ -21,7 +21,7 @@ class Strategy:
     """One-line description for users."""
     paper: str
     roles: tuple[Role[Any], ...]
-    """All Roles of the workflow. Their `system` texts are joined for all prompts."""
+    """All Roles of the workflow. Every prompt contains the `system` texts of all of them."""
     budget: Callable[[int], Budget]
     """Returns the limits of the workflow for an iteration limit t."""
     run: Callable[[Request], Awaitable[None]]
@@ -34,9 +34,9 @@ class Strategy:
     feedback: str = "none"
     """The feedback that a new attempt gets, as a phrase."""
     tests: str = "docstring"
-    """The tests that the workflow runs, as a phrase. Tests that a model designed never verify a candidate."""
+    """The tests that the workflow runs, as a phrase. A test that a model designed never verifies a candidate."""
     selection: str = "the furthest"
-    """The attempt to return if none passes, as a phrase."""
+    """The choice of the attempt to return if none passes, as a phrase."""
 
     def spends(self, max_iterations: int | None) -> Budget:
         """Return the limits for the user's `max_iterations`. None means the paper's limit."""

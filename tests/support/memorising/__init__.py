@@ -31,7 +31,7 @@ def target(signature: str, examples: str, prose: str = "Do it.") -> Target:
 
 
 def candidate(text: str, name: str = "f") -> Candidate:
-    """Return a candidate with the function of this name, and any code before it."""
+    """Return a candidate with the function `name` from `text`, and with the code before this function."""
     text = dedent(text).strip("\n")
     span = next(found.span for found in definitions(text) if found.qualname == name)
     before = text[: span.start].strip()
@@ -48,7 +48,7 @@ class Case:
     code: str
     """The function."""
     found: bool
-    """True if the guard against memorised answers must report the program."""
+    """True if AdaCoder must report that the program memorised its answers."""
 
     @property
     def target(self) -> Target:

@@ -42,7 +42,7 @@ __all__ = ["PATIENCE", "Body", "Ending", "Model", "Replies", "Script", "StandIn"
 
 NS_TO_LOAD = 500_000_000
 NS_TO_READ = 1_000_000
-"""Nanoseconds to read a token of the prompt that the slot does not have from the previous prompt."""
+"""Nanoseconds to read a token of the prompt. Tokens that the slot has kept from the previous prompt take no time."""
 NS_TO_WRITE = 10_000_000
 """Nanoseconds to write a token of the reply."""
 _DEFAULT_WINDOW = 4096
@@ -65,17 +65,18 @@ class Model:
     """The model's family. Models of `gptoss` always think."""
     remote_host: str | None = None
     stop: tuple[str, ...] = ()
-    """The model's own stop texts. Stop texts in a request replace them."""
+    """The model's own stop texts. A request with stop texts replaces them."""
     shifts: bool = True
     """True if the model drops the beginning of the prompt when a reply outgrows the window."""
     jinja: bool = False
-    """True if the model's file has only the engine's template. From 0.30 on, Ollama never cuts a prompt for such a
-    model.
+    """True if the model's only template is the engine's.
+
+    From 0.30 on, Ollama never cuts a prompt for such a model.
     """
     template: str = "{{ range .Messages }}<{{ .Role }}>{{ .Content }}{{ end }}"
-    """The chat template. With one such as `{{ .Prompt }}`, the model never sees the system text."""
+    """The chat template. A template such as `{{ .Prompt }}` leaves out the system text."""
     renderer: str = ""
-    """Name of a renderer that is built into Ollama, which formats chats instead of the template."""
+    """Name of a renderer that is built into Ollama. It formats chats instead of the template."""
 
 
 @dataclass
@@ -86,32 +87,33 @@ class StandIn(StandInServer):
 
     models: Sequence[Model] = (Model("qwen2.5-coder:7b"),)
     version: str = "0.24.0"
-    """Ollama's version. From 0.30 on, long prompts are cut in another way. From 0.34 on, endless repetition is an
-    error; 0.34 is the first release after the measured ones.
+    """Ollama's version. From 0.30 on, it cuts long prompts in another way. From 0.34 on, endless repetition is an
+    error.
     """
     window: int | None = field(default=None, kw_only=True)
-    """Window of all models, whatever a request asks for; None to use the requested window."""
+    """Window of all models; None to use the window that a request asks for."""
     memory: int = field(default=1, kw_only=True)
-    """Memory of a loaded model in bytes."""
+    """Memory in bytes that a loaded model takes."""
     cloud: bool = field(default=True, kw_only=True)
     """True if the server forwards requests for models that run elsewhere."""
     wedges: Callable[[], bool] = field(default=lambda: False, kw_only=True)
-    """Called when a stream is closed after its first part. If it returns True, the stream keeps its model's slot
-    until the model is unloaded.
+    """Called when a client closes a stream after the first part. If it returns True, the model's slot stays taken until
+    the model is unloaded.
     """
 
     library: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
     """Models that can be downloaded, each with a script for its download.
 
-    The progress grows by `token` megabytes. `load` seconds pass before the first progress, and `pause` seconds before
-    each. `until` stops the progress after the first part. The model gets installed if the `ending` is DONE.
+    The script's `token` is the size of a step in megabytes. `load` seconds pass before the first step, and `pause`
+    seconds before each. After the first step, the download waits for `until`. Only the `ending` DONE installs the
+    model.
     """
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._loaded = Runners()
         self._behind: set[asyncio.Task[None]] = set()
-        """Tasks that outlive their requests."""
+        """Background tasks that go on after their request has ended."""
 
     async def __aexit__(self, *problem: object) -> None:
         for task in self._behind:
@@ -283,10 +285,10 @@ class StandIn(StandInServer):
                 runner.slot.release()
 
     async def _take_in(self, script: Script, prompt: list[str], runner: Runner, hold: _Hold) -> int:
-        """Read a prompt. Return the nanoseconds that this took.
+        """Read a prompt. Return the nanoseconds that the reading took.
 
-        If the client hangs up, Ollama before 0.30 still reads the whole prompt. Later versions stop, and keep the part
-        that was read.
+        If the client hangs up, Ollama before 0.30 still reads the whole prompt. Later versions stop, and keep the
+        tokens that were read.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -318,9 +320,9 @@ class StandIn(StandInServer):
     def _reply(
         self, script: Script, model: Model, body: Body, ns: dict[str, int]
     ) -> tuple[Sequence[Body], Body, Script]:
-        """Return a reply's messages, its last part, and a script with the ending to use.
+        """Return a reply's messages, its last part, and the script for its ending.
 
-        A reply that repeats itself too often gets another ending.
+        The ending is replaced if the reply repeats itself too often.
         """
         runner = self._loaded[model.name]
         read = len(runner.prompt)
@@ -381,9 +383,9 @@ class StandIn(StandInServer):
         return prompt[-(window // 2 + 2) :]
 
     def _guarded(self, messages: Sequence[Body], script: Script) -> tuple[Sequence[Body], Script]:
-        """Return the messages to send, and a script with the ending to use.
+        """Return the messages to send, and the script for the ending.
 
-        A reply that repeats itself too often is cut, and gets another ending.
+        A reply that repeats itself too often is cut, and its ending is replaced.
         """
         is_new = self._release >= (0, 34)
         sent, before, alike = 0, "", 0
@@ -407,7 +409,7 @@ class _Hold:
     """A request's hold on a slot."""
 
     goes_on: bool = False
-    """True if the slot stays taken after the request."""
+    """True if the slot stays taken after the request has ended."""
 
 
 class _Refusal(Exception):
@@ -436,7 +438,7 @@ def _spoken(script: Script, model: Model, body: Body, room: int) -> tuple[list[B
 def _thinks(model: Model, body: Body) -> bool:
     """Return True if the model thinks.
 
-    A model that can think does so, unless it obeys a request that forbids thinking.
+    A model that can think does so unless the request forbids it. Models of `gptoss` ignore this.
     """
     return "thinking" in model.capabilities and (body.get("think") is not False or model.family == "gptoss")
 
@@ -457,9 +459,9 @@ def _part(model: Model, message: Body) -> Body:
 
 
 def _counts(read: int, written: int, ns: dict[str, int]) -> Body:
-    """Return the counts and durations for the last part of a reply.
+    """Return the counts and durations for the last part of a reply, without zeros.
 
-    Zeros are left out. Only the total duration includes the wait for the slot.
+    Only the total duration includes the wait for the slot.
     """
     writing = written * NS_TO_WRITE
     values = {

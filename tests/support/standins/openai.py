@@ -16,7 +16,7 @@ from support.standins.prompt import Loaded, messages_of, tokens_of
 from support.standins.server import Body, Ending, Request, Script, StandInServer, Stream, compact, respond
 
 MS_TO_READ = 1.0
-"""Milliseconds to read a token of the prompt that the slot does not have from the previous prompt."""
+"""Milliseconds to read a token of the prompt. Tokens that the slot has kept from the previous prompt take no time."""
 MS_TO_WRITE = 10.0
 """Milliseconds to write a token of the reply."""
 _STREAM = "text/event-stream"
@@ -27,11 +27,12 @@ class Engine(StrEnum):
     """The engine that the stand-in imitates."""
 
     VLLM = "vLLM"
-    """Accepts only the names of its models. The prompt and the requested tokens must fit into the window together."""
+    """Accepts only the names of its models. The window must have room for the prompt and the requested tokens together.
+    """
     LLAMA_CPP = "llama.cpp"
     """Has one model, and accepts any name. Reports the cached part of a prompt, and all times."""
     LM_STUDIO = "LM Studio"
-    """Loads a model on request. Reports a prompt that is too long only in the stream."""
+    """Loads a model on request. If a prompt is too long, only an event in the stream reports this."""
     ROUTER = "llama.cpp, several models"
     """Accepts only the names of its models, and loads them on request. Reports the windows of loaded models only."""
     LLAMA_CPP_PYTHON = "llama-cpp-python"
@@ -39,7 +40,7 @@ class Engine(StrEnum):
 
 
 _LOADING = (Engine.LM_STUDIO, Engine.ROUTER)
-"""Engines that load a model on request."""
+"""Engines that load a model when a request asks for it."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,14 @@ class Model:
     name: str
     window: int = 32768
     trained_with: int = 131072
-    """The window with which the model was trained."""
+    """Window size with which the model was trained."""
     parameters: int = 0
-    """Number of parameters, which only llama-server reports; 0 if it is not reported."""
+    """Number of parameters, which only llama-server reports. 0 to report none."""
     thinks: bool = False
-    """True if the model thinks unless a request turns thinking off."""
+    """True if the model thinks by default. A request can turn thinking off."""
     aliases: tuple[str, ...] = ()
     parent: str | None = None
-    """Name of the model that an adapter adapts; for adapters only."""
+    """If this model is an adapter, the name of the model that it adapts."""
 
 
 @dataclass
@@ -72,7 +73,7 @@ class StandIn(StandInServer):
     reasoning: str = field(default="reasoning_content", kw_only=True)
     """Name of the field for thoughts in a stream."""
     details: bool = field(default=True, kw_only=True)
-    """True if the server reports the cached part of a prompt. vLLM must be configured to do so."""
+    """True if the server reports how much of a prompt was cached. vLLM does so only if it is configured to."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,7 +153,7 @@ class StandIn(StandInServer):
             )
 
     def _reply(self, script: Script, model: Model, body: Body) -> tuple[list[str], dict[Ending, str]]:
-        """Return a reply's events, and the last event for each ending."""
+        """Return a reply's events, and for each possible ending the last event."""
         prompt = tokens_of(messages_of(body))
         if self.engine is Engine.LM_STUDIO and len(prompt) > model.window:
             too_long = "The number of tokens to keep from the initial prompt is greater than the context length."

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 Message = Mapping[str, object]
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
 TOKENS_A_MESSAGE = 4
-"""Number of tokens of the template around each message."""
+"""Number of additional tokens for each message, because of the template."""
 
 
 def messages_of(body: Mapping[str, object]) -> Sequence[Message]:
@@ -54,9 +54,8 @@ class Loaded:
     prompt: list[str] = field(default_factory=list)
 
     def known(self, prompt: list[str]) -> int:
-        """Return the number of tokens at the prompt's beginning that the slot has.
-
-        The last token is always read again.
+        """Return how many tokens at the beginning of the prompt the slot already has. The last token is always read
+        again.
         """
         cached = 0
         while cached < min(len(prompt) - 1, len(self.prompt)) and prompt[cached] == self.prompt[cached]:

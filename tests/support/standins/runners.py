@@ -1,8 +1,7 @@
 """The state of loaded models in the stand-in for Ollama, similar to Ollama's scheduler.
 
-A model has one slot. A request uses its model from the time before it waits for the slot, until it has the reply or its
-client has gone. A model that no request uses may be unloaded. A stream that its client abandoned can still hold the
-slot.
+A model has one slot. A request uses its model while it waits for the slot and until its reply ends or its client hangs
+up. A model that no request uses may be unloaded. A stream that the client has abandoned can still hold the slot.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Runner(Loaded):
 
     @property
     def until(self) -> str:
-        """Unload time as Go writes it. Before the first request has ended, it is counted from now."""
+        """Unload time as Go writes it. Until the first request has ended, it is counted from now."""
         moment = self.expires or datetime.now(UTC) + timedelta(seconds=self.session)
         return f"{moment:%Y-%m-%dT%H:%M:%S.%f}789Z"
 
@@ -50,7 +49,7 @@ class Runners(dict[str, Runner]):
     async def referred(self, name: str, window: int, keep_alive: object) -> AsyncIterator[tuple[Runner, bool]]:
         """Use a model in the `async with` block. Yield the model, and True if it has to be loaded.
 
-        If it is loaded with another window, wait until no request uses it, and load it again.
+        A model that is loaded with another window is loaded again, as soon as no request uses it.
         """
         while (runner := self.get(name)) is not None and runner.window != window and runner.references:
             await runner.idle.wait()
@@ -71,7 +70,7 @@ class Runners(dict[str, Runner]):
                 self._drop(name, runner)
 
     def expire(self, name: str) -> None:
-        """Unload a model as soon as no request refers to it."""
+        """Unload a model now, or as soon as no request uses it."""
         if runner := self.get(name):
             runner.session, runner.expires = 0.0, datetime.now(UTC)
             self._drop(name, runner)

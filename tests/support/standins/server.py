@@ -49,25 +49,25 @@ class Script:
 
     text: str = ""
     thinking: str = ""
-    """Thoughts before the text. Only a model that can think sends them, if the request allows thinking."""
+    """Thoughts before the text. They are sent only if the model can think and the request allows it."""
     token: int = 8
     """Number of characters in a token. A token is sent as a whole."""
     load: float = 0.0
     """Seconds to load the model, before anything is sent."""
     reading: float = 0.0
-    """Seconds to read the whole prompt. A cached part takes no time. Only some stand-ins use this."""
+    """Seconds to read the whole prompt; less if a part is cached. Only some stand-ins use this."""
     pause: float = 0.0
-    """Seconds before each token except the first, and after each item of `raw`."""
+    """Seconds to wait before each token but the first, and after each item of `raw`."""
     until: threading.Event | None = None
     """Event that must be set before the second token is sent; None to send at once."""
     packet: int | None = None
-    """Number of bytes to send at once, even if this splits lines and characters; None to send whole lines."""
+    """Number of bytes to send at once; None to send whole lines. With a number, lines and characters may be split."""
     ending: Ending = Ending.DONE
     done_reason: str = "stop"
     error: str = "an error was encountered while running the model: unexpected EOF"
-    """Error text: of the last line if `ending` is ERROR, or of a response with an error status."""
+    """Text of the error. It is in the last line if `ending` is ERROR, and in the response if the status is an error."""
     prompt_tokens: int | None = None
-    """Number of prompt tokens to report; None for the real number, 0 to report none."""
+    """Number of prompt tokens to report; None for the actual number, 0 to report none."""
     status: int = 200
     body: str | None = None
     """Body to send instead of a stream; None for a stream, or for an error if `status` is not 200."""
@@ -83,9 +83,9 @@ class Script:
         return [text[start : start + self.token] for start in range(0, len(text), self.token)]
 
     def spoken(self, thought: str, stops: Iterable[str]) -> tuple[list[str], list[str], int]:
-        """Return the tokens of `thought` and of the text that are sent, and the number of written tokens.
+        """Return the tokens of `thought`, the tokens of the text, and the number of written tokens.
 
-        The first stop text ends the reply. It is written, but not sent.
+        The first stop text ends the reply. The tokens of the stop text are not returned, but count as written.
         """
         texts, held = [thought, self.text], 0
         for index, text in enumerate(texts):
@@ -118,7 +118,7 @@ Replies = Callable[[Body], "str | Script"] | Sequence["str | Script"]
 class StandInServer:
     """A server with one slot, which writes one reply at a time.
 
-    A request ends when its client hangs up, even if it is still waiting for the slot.
+    If a client hangs up, its request ends, even while waiting for the slot.
     """
 
     CHATS: ClassVar[str]
@@ -126,22 +126,23 @@ class StandInServer:
 
     replies: Replies = ()
     instead: Mapping[str, Script] = field(default_factory=dict, kw_only=True)
-    """Scripts for other paths, instead of the regular answers."""
+    """Scripts by path. They replace the stand-in's answers to requests that are no chats."""
     port: int = field(default=0, kw_only=True)
     """Port to listen on; 0 for any free port."""
     host: str = field(default="", kw_only=True)
     """Address of the server; empty until it runs."""
     requests_a_connection: int | None = field(default=None, kw_only=True)
-    """Close a connection after this many requests, just when the next request comes; None for never. Real servers
-    do this when a connection times out.
+    """Number of requests after which a connection is closed; None for no limit.
+
+    The connection closes just when the next request arrives, as in real servers when a connection times out.
     """
     seen: list[Request] = field(default_factory=list, kw_only=True)
     """All HTTP requests."""
     events: list[str] = field(default_factory=list, kw_only=True)
-    """Events of chats, such as `request 1`, `load 1` if a model had to be loaded, `first byte 1`, and the end.
+    """Events of chats, with the number of the chat: `request 1`, `load 1` if a model was loaded, and `first byte 1`.
 
-    The number is the chat's. The end is an `Ending`, such as `done 1`, or `refused 1` for an answer without a stream,
-    or `disconnected 1` if the client hung up.
+    The last event of a chat is an `Ending` such as `done 1`, `refused 1` for an answer that is no stream, or
+    `disconnected 1` if the client hung up.
     """
 
     def __post_init__(self) -> None:
@@ -159,7 +160,7 @@ class StandInServer:
 
     @property
     def requests(self) -> list[Body]:
-        """The bodies of all chats, without empty ones."""
+        """The bodies of all chat requests. Empty bodies are left out."""
         return [request.body for request in self.seen if request.path == self.CHATS and request.body]
 
     @property
@@ -245,9 +246,9 @@ class StandInServer:
     async def _answer_unless_gone(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes:
-        """Answer a request. Stop if the client hangs up.
+        """Answer a request, but stop if the client hangs up.
 
-        To notice this, read the next byte. If there is one, it begins the next request. Return it.
+        To notice this, read a byte meanwhile. If the next request arrives, return this byte, which is its first.
         """
         number = len(self.requests)
         if script := self.instead.get(request.path):
@@ -279,7 +280,7 @@ class StandInServer:
         await respond(writer, script.status, script.body or "")
 
     def _next_script(self, body: Body) -> Script:
-        """Return the script for the next chat."""
+        """Return the script that answers the next chat request."""
         if callable(self.replies):
             reply = self.replies(body)
         elif self._answered < len(self.replies):
@@ -312,7 +313,7 @@ class StandInServer:
     async def _play(
         self, script: Script, lines: Sequence[str], endings: Mapping[Ending, str], number: int, stream: Stream
     ) -> None:
-        """Send `lines` as a stream, and end it as `script` says. `endings` has the last lines of some endings."""
+        """Send `lines` as a stream, and end it as `script` says. Some endings have a last line, given by `endings`."""
         last = endings.get(script.ending)
         for index, line in enumerate([*lines, *([] if last is None else [last])]):
             await asyncio.sleep(script.pause if index else 0)
@@ -331,7 +332,7 @@ class StandInServer:
 
 
 class Stream:
-    """A chunked response. Its headers are sent with the first text."""
+    """A response in chunks. Its headers are sent with the first text."""
 
     def __init__(self, writer: asyncio.StreamWriter, content_type: str, packet: int | None) -> None:
         self.writer = writer
@@ -373,7 +374,7 @@ async def respond(
 
 
 async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause: float) -> NoReturn:
-    """Send `pieces` unchanged, `pause` seconds apart. Close the connection."""
+    """Send `pieces` unchanged, with `pause` seconds between two pieces. Then close the connection."""
     for piece in pieces:
         writer.write(piece)
         await writer.drain()
@@ -382,7 +383,7 @@ async def send_raw(writer: asyncio.StreamWriter, pieces: Iterable[bytes], pause:
 
 
 def break_off(writer: asyncio.StreamWriter, ending: Ending) -> NoReturn:
-    """End a connection before the response ends. RESET resets it, other endings close it."""
+    """End a connection before the response is complete. RESET resets the connection, any other ending closes it."""
     if ending is Ending.RESET:
         linger = struct.pack("ii", 1, 0)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -403,7 +404,7 @@ def read_replies(path: Path) -> list[str | Script]:
 def main(program: str, start: Callable[[list[str | Script], list[str], int], StandInServer]) -> None:
     """Serve the replies of a file until the process is terminated.
 
-    `start` creates a stand-in from the replies, the names of the models, and the port.
+    `start` creates a stand-in. Its arguments are the replies, the names of the models, and the port.
     """
     parser = argparse.ArgumentParser(prog=program, description="A stand-in for a model server, for tests.")
     parser.add_argument("--port", type=int, default=0)
