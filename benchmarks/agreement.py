@@ -9,14 +9,14 @@ same inputs. Hidden tests show whether the first program is right.
 * `right`: share of first programs that are right.
 * `right_if_agreed`: the same share, among pairs that agree on all inputs.
 * `wrong_flagged`, `right_flagged`: shares of the wrong and of the right first programs with which the second disagrees.
-
+* `wrong_or_raising`, `right_or_raising`: the same if programs also disagree where only one of them returns a value.
 * `wrong_beside_right`: share of wrong first programs whose second program is right.
 
 With `--hidden-inputs`, the inputs are the calls in the hidden tests. The figures then show what the best inputs could
 reach, because a second program that is right differs from a wrong one in these calls.
 
-Programs disagree only if both return a value. Pairs without inputs are counted in `not_compared`. All tasks have the
-same weight.
+In the other figures, programs disagree only if both return a value. Pairs without inputs are counted in
+`not_compared`. All tasks have the same weight.
 
 With `--triples N`, up to N triples are drawn instead:
 
@@ -78,6 +78,8 @@ class Compared:
     task: str
     is_right: bool
     differs: bool
+    differs_or_raises: bool
+    """True if the programs differ, or only one of them returns a value."""
     is_beside_right: bool
     """True if the second program is right."""
 
@@ -129,7 +131,7 @@ class Agreement:
                     self.not_compared += 1
                 else:
                     is_right, is_beside_right = [await self._judge.judge_text(task, text) == PASSED for text in texts]
-                    found.append(Compared(task.id, is_right, differs, is_beside_right))
+                    found.append(Compared(task.id, is_right, *differs, is_beside_right))
         return found
 
     async def chosen(self, task: ArenaTask, rows: Sequence[Recorded], most: int) -> list[Chosen]:
@@ -183,11 +185,13 @@ class Agreement:
         outcome = await self._checks.check(task)
         return task if outcome.status in (Status.VERIFIED, Status.UNVERIFIED) else None
 
-    async def _differs(self, one: Task, other: Task) -> bool | None:
+    async def _differs(self, one: Task, other: Task) -> tuple[bool, bool] | None:
+        """Return whether the programs differ where both return a value, and whether they differ at all."""
         try:
-            return bool((await self._checks.compare(one, other.target)).of_values().differs)
+            found = await self._checks.compare(one, other.target)
         except AdaCoderError:
             return None
+        return bool(found.of_values().differs), bool(found.differs)
 
 
 def shares(found: Sequence[Compared]) -> dict[str, float | int]:
@@ -212,6 +216,8 @@ def shares(found: Sequence[Compared]) -> dict[str, float | int]:
         "right_if_agreed": share([each for each in agreed if each.is_right], agreed),
         "wrong_flagged": share([each for each in wrong if each.differs], wrong),
         "right_flagged": share([each for each in right if each.differs], right),
+        "wrong_or_raising": share([each for each in wrong if each.differs_or_raises], wrong),
+        "right_or_raising": share([each for each in right if each.differs_or_raises], right),
         "wrong_beside_right": share([each for each in wrong if each.is_beside_right], wrong),
     }
 

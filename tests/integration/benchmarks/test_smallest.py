@@ -89,7 +89,7 @@ def test_two_programs_that_agree_and_two_that_differ_are_counted(tmp_path: Path)
     (found,) = _lines("agreement", *pairs)
     assert (found["pairs"], found["wrong"]) == (6, 2)
     assert (found["wrong_flagged"], found["right_flagged"], found["right_if_agreed"]) == (1.0, 0.5, 1.0)
-    assert found["wrong_beside_right"] == 1.0
+    assert (found["wrong_or_raising"], found["right_or_raising"], found["wrong_beside_right"]) == (1.0, 0.5, 1.0)
     (found,) = _lines("agreement", *pairs, "--hidden-inputs")
     assert (found["wrong_flagged"], found["right_flagged"]) == (1.0, 0.5)
     (found,) = _lines("agreement", "--replies", str(replies), "--data", str(DATA), "--triples", "6")
