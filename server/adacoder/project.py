@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
@@ -33,8 +32,6 @@ NOTEBOOK = ".ipynb"
 """Suffix of notebooks. A notebook is a module whose name has the suffix, so it hides no module of its own name."""
 PAGES = frozenset({".md", ".rst"})
 """Suffixes of pages."""
-_TEST_FILES = ("test_*.py", "*_test.py")
-"""Patterns for the names of test files, as pytest has them."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders listed by `nearest_files`."""
@@ -213,11 +210,6 @@ def _count(top: Path) -> tuple[int, bool]:
 def is_page(path: Path) -> bool:
     """Return whether a file is a page: a text with prose, in Markdown or reStructuredText."""
     return path.suffix in PAGES
-
-
-def is_test_file(path: Path) -> bool:
-    """Return whether pytest takes a file for a file with tests, by its name."""
-    return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def is_wide(folder: Path) -> bool:

@@ -34,9 +34,10 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.messages import Named, Text, counted
-from adacoder.project import Project, below, is_test_file, python_files
+from adacoder.project import Project, below, python_files
 from adacoder.pytext import Lines, line_number, normalize
 from adacoder.sandbox.program import Program
+from adacoder.settings.pytest_files import CONFIGURATION, files_with_tests
 from adacoder.source.locate import locate
 from adacoder.source.meddling import meddling
 
@@ -53,10 +54,6 @@ _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
 _EMPTY = "adacoder_tests"
 """Name of the empty module that is loaded instead of a target while test files are observed."""
-_CONFIGURATION = (
-    *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("setup.cfg", "tox.ini"),
-)
 _MOST_BYTES = 8 << 20
 """Maximum number of bytes of a file. The tests of a longer file do not run."""
 _SHARE = 0.5
@@ -82,6 +79,7 @@ class ProjectTests:
         """Digests of files on disk, each with the time and the size of the file."""
         self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
         """The texts of the test files on disk, each with the time and the size of the file."""
+        self._is_test = files_with_tests(folder)
         self._observing = asyncio.Lock()
         """Held while a file is observed, so that candidates need not wait for many files."""
 
@@ -130,7 +128,7 @@ class ProjectTests:
         Raises:
             SandboxError: as `of`.
         """
-        overlays = without_tests(overlays)
+        overlays = await asyncio.to_thread(self.without_tests, overlays)
         key = path, near.root
         async with self._observing:
             known, until = self._known.get(key, (None, 0.0))
@@ -186,11 +184,12 @@ class ProjectTests:
             raise AdaCoderError(trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
-        every = await asyncio.to_thread(lambda: [*python_files(self.folder)])
-        for other in filter(is_test_file, every):
+        self._is_test = files_with_tests(self.folder)
+        every = await asyncio.to_thread(lambda: [(path, self._is_test(path)) for path in python_files(self.folder)])
+        for other in (path for path, is_test in every if is_test):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
-        own = await asyncio.to_thread(_real, [each for each in every if not (is_test_file(each) or _is_conftest(each))])
+        own = await asyncio.to_thread(_real, [path for path, is_test in every if not (is_test or _is_conftest(path))])
         places = [place for place in goal.ran if place[0] in own]
         failed, passed = ([t for t in tests.values() if t.status is status] for status in (_FAILED, _PASSED))
         counts = {place: tuple(sum(place in t.ran for t in each) for each in (failed, passed)) for place in places}
@@ -255,13 +254,18 @@ class ProjectTests:
                 found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
         return tuple(found.values()), first_failure(tuple(found.values()), known, notes)
 
+    def without_tests(self, overlays: Mapping[Path, str]) -> dict[Path, str]:
+        """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
+        return {path: text for path, text in overlays.items() if not (self._is_test(path) or _is_conftest(path))}
+
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each after its rank.
 
         The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
         """
         if not (once and self._texts):
-            paths = filter(is_test_file, python_files(self.folder))
+            self._is_test = files_with_tests(self.folder)
+            paths = filter(self._is_test, python_files(self.folder))
             self._texts = {path: self._text(path, access) for path in paths}
         module = target.module.name.split(".")
         words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
@@ -340,6 +344,10 @@ class TestsOfRequest:
             self._search = asyncio.create_task(found)
         return self._search
 
+    def without_tests(self, program: Program) -> Program:
+        """Return a program that reads the test files from disk, as pytest does."""
+        return replace(program, overlays=self._project.without_tests(program.overlays))
+
     async def _found(self, target: Target) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
         search = self.begin(target)
         if not search.done():
@@ -391,7 +399,7 @@ class TestsOfRequest:
             notes = (*notes, Text(left, Named("testsSeconds"), ", or run pytest yourself."))
         if not (chosen or self._goal):
             return replace(verdict, notes=(*verdict.notes, *notes))
-        program = replace(program, overlays=without_tests(program.overlays))
+        program = await asyncio.to_thread(self.without_tests, program)
 
         async def raising() -> Program:
             body = "raise __import__('builtins').RuntimeError('This function was replaced.')"
@@ -496,11 +504,6 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Seq
     return None
 
 
-def without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
-    """Return the texts of open files that tests import. Pytest itself reads the other files, from disk."""
-    return {path: text for path, text in overlays.items() if not (is_test_file(path) or _is_conftest(path))}
-
-
 def _is_conftest(path: Path) -> bool:
     return path.name == "conftest.py"
 
@@ -518,7 +521,7 @@ def _without_case(name: str) -> str:
 def _around(path: Path, folder: Path) -> Iterator[Path]:
     """Yield the files that decide how pytest runs a test file."""
     for parent in path.parents:
-        yield from (parent / name for name in _CONFIGURATION)
+        yield from (parent / name for name in ("conftest.py", *CONFIGURATION))
         if parent == folder or not parent.is_relative_to(folder):
             break
 

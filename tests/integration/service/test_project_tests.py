@@ -14,8 +14,8 @@ from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, FailureKind, Outcome, ProjectTestStatus, Status, Target
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
-from adacoder.project import is_test_file
 from adacoder.sandbox.host import Host
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.locate import locate
 from support.evaluating import Workspace, workspace
 
@@ -136,6 +136,10 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
           "def test_b():\n    total([])"}, {"test_a.py::test_b"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 2 --dist load'",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['*.py']",
+          "test_a.py": "from shop import total\ndef test_a():\n    total([])",
+          "checks.py": "from shop import total\ndef test_b():\n    total([])"},
+         {"test_a.py::test_a", "checks.py::test_b"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'",
@@ -147,8 +151,8 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
         ({"tests/conftest.py": "raise SystemExit(3)",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, set()),
     ],
-    ids=["conftest", "markers", "xdist", "warnings", "unknown-option", "package", "import-error", "syntax-error",
-         "conftest-exits"],
+    ids=["conftest", "markers", "xdist", "files", "warnings", "unknown-option", "package", "import-error",
+         "syntax-error", "conftest-exits"],
 )  # fmt: skip
 async def test_a_projects_own_configuration_holds(files: Mapping[str, str], reached: set[str], shop: Shop) -> None:
     shop.write(files)
@@ -447,6 +451,47 @@ async def test_after_a_while_no_further_file_is_observed(shop: Shop) -> None:
     assert notes == ("2 test files did not run, because the others took long: run them yourself.",)
 
 
-def test_a_test_file_is_known_by_its_name() -> None:
-    names = ("test_a.py", "a_test.py", "tests.py", "conftest.py", "latest.py", "test_a.txt")
-    assert [name for name in names if is_test_file(Path(name))] == ["test_a.py", "a_test.py"]
+@pytest.mark.parametrize(
+    ("files", "tests"),
+    [
+        ({}, {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini": "[pytest]\npython_files = tests.py"}, {"tests.py"}),
+        ({".pytest.ini": "", "setup.cfg": "[tool:pytest]\npython_files = tests.py"},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"tox.ini": "[pytest]\npython_files =\n    tests.py\n    *_check.py"}, {"tests.py", "src/a_check.py"}),
+        ({"setup.cfg": "[tool:pytest]\npython_files = src/*.py"}, {"src/test_b.py", "src/a_check.py", "src/b.py"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']"}, {"tests.py"}),
+        ({"pyproject.toml": "[tool.pytest]\npython_files = ['*.py']\ntestpaths = ['./src']"},
+         {"src/test_b.py", "src/a_check.py", "src/b.py"}),
+        ({"pytest.toml": "[pytest]\npython_files = ['tests.py']", "pytest.ini": "[pytest]"}, {"tests.py"}),
+        ({"src/pytest.ini": "[pytest]\npython_files = b.py"}, {"test_a.py", "a_test.py", "src/b.py"}),
+        # A hostile configuration.
+        ({"pytest.ini": "[pytest]\npython_files = " + "*a" * 60 + " " + "x " * 20 + "*.py"}, set()),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = [1, {}, [], '[', '']"}, set()),
+        ({"pytest.ini": "[pytest\n", "setup.cfg": "x", "tox.ini": "\0" * 9, "pytest.toml": "[" * 9999},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini": "[pytest]\npython_files = tests.py\n" + "#" * 600_000},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini/x": ""}, {"test_a.py", "a_test.py", "src/test_b.py"}),
+    ],
+)  # fmt: skip
+def test_the_configuration_of_pytest_decides_which_files_have_tests(
+    files: Mapping[str, str], tests: set[str], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    names = ("test_a.py", "a_test.py", "tests.py", "conftest.py", "src/test_b.py", "src/a_check.py", "src/b.py")
+    is_test = files_with_tests(tmp_path)
+    assert {name for name in names if is_test(tmp_path / name)} == tests
+
+
+def test_a_link_to_a_configuration_outside_of_the_project_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "pytest.ini"
+    outside.write_text("[pytest]\npython_files = tests.py", encoding="utf-8")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    assert files_with_tests(tmp_path)(tmp_path / "tests.py")
+    (folder / "pytest.ini").symlink_to(outside)
+    assert not files_with_tests(folder)(folder / "tests.py")
+    assert files_with_tests(folder)(folder / "test_a.py")
