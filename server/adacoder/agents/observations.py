@@ -29,7 +29,7 @@ class Observed:
 
     tests: tuple[ProjectTest, ...]
     trouble: str = ""
-    """Why the file's tests did not run; empty if they ran."""
+    """Why the file's tests did not run, or ran without options of the project; else empty."""
     state: Mapping[Path, str | None] | None = None
     """The digest of each file on which the tests depend; None for a file that does not exist."""
 

@@ -36,6 +36,7 @@ from adacoder.domain import (
 from adacoder.messages import Named, Text, counted
 from adacoder.project import Project, below, python_files
 from adacoder.pytext import Lines, line_number, normalize
+from adacoder.sandbox.child.testing import WITHOUT
 from adacoder.sandbox.program import Program
 from adacoder.settings.pytest_files import CONFIGURATION, files_with_tests
 from adacoder.source.locate import locate
@@ -146,12 +147,14 @@ class ProjectTests:
             verdict = await self._host.evaluate(program, (), timeout=_FILE_SECONDS)
             files = {Path(file) for file in (*verdict.files, *(file for test in verdict.tests for file, _ in test.ran))}
             state = {**await asyncio.to_thread(self._state, files, overlays, access), **before}
-            why = verdict.failure.message if verdict.failure else " ".join(verdict.notes)
+            less = [note for note in verdict.notes if note.startswith(WITHOUT)]
+            others = " ".join(note for note in verdict.notes if note not in less)
+            why = verdict.failure.message if verdict.failure else others
             trouble = ""
             if why:
                 which = "Not all" if verdict.tests else "None"
                 trouble = f"{which} of the tests in {name} could run: {why.rstrip('.')}. To see more, run pytest on it."
-            observed = Observed(verdict.tests, trouble, state)
+            observed = Observed(verdict.tests, trouble or " ".join(less), state)
             if trouble or any(test.status is _FAILED for test in observed.tests):
                 # The next run may end in another way, for example if a test depends on the time.
                 self._known[key] = observed, time.monotonic() + _FAILED_SECONDS
@@ -180,7 +183,7 @@ class ProjectTests:
         tests = {test.name: test for test in observed.tests}
         goal = tests.get(_without_case(name))
         if goal is None:
-            trouble = observed.trouble if path.is_file() else ""
+            trouble = observed.trouble if path.is_file() and not observed.tests else ""
             raise AdaCoderError(trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")

@@ -139,7 +139,7 @@ async def _tests(
         ]
     finally:
         await host.close()
-    troubles += [each.trouble for each in observed if each.trouble]
+    troubles += dict.fromkeys(each.trouble for each in observed if each.trouble)
     passing = [test for each in observed for test in each.tests if test.status is ProjectTestStatus.PASSED]
     return [tuple(test.name for test in running(target, passing)[:_MOST_TESTS]) for target in targets]
 

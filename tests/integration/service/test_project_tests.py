@@ -452,6 +452,28 @@ async def test_after_a_while_no_further_file_is_observed(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        (
+            "--no-such --reruns 2 --other=3 -Znope",
+            "--no-such --reruns --other=3 -Znope, which no installed plug-in has",
+        ),
+        ("--tb=no_such_style", "its `addopts`, which it rejects"),
+    ],
+)
+async def test_options_of_missing_plug_ins_are_left_out_alone(options: str, left_out: str, shop: Shop) -> None:
+    shop.write({
+        "pytest.ini": f"[pytest]\naddopts = --own {options} -m 'not slow'\nmarkers = slow",
+        "conftest.py": "def pytest_addoption(parser):\n    parser.addoption('--own', action='store_true')",
+        "test_a.py": "import pytest\nfrom shop import total\ndef test_a():\n    total([])\n"
+        "@pytest.mark.slow\ndef test_b():\n    total([])",
+    })  # fmt: skip
+    tests, (note,) = await shop.tests.of(shop.target(), {}, shop.access)
+    assert note.startswith(f"Pytest ran without {left_out}: ")
+    assert [test.name for test in tests] == ["test_a.py::test_a", "test_a.py::test_b"][: 1 + ("--tb" in options)]
+
+
+@pytest.mark.parametrize(
     ("files", "tests"),
     [
         ({}, {"test_a.py", "a_test.py", "src/test_b.py"}),

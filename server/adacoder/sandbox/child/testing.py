@@ -48,7 +48,9 @@ _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """An option to add if the module of a plug-in is installed."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
-"""Options for a second try, because the project's own options may need a plug-in that is not installed."""
+"""Options for a second try, because pytest may reject the project's own options."""
+WITHOUT = "Pytest ran without "
+"""Beginning of the troubles that do not keep tests from running."""
 
 
 def run(
@@ -76,11 +78,11 @@ def run(
     except ImportError as error:
         told = "\n".join(_with_unittest(names, folder, tell, observes, str(error)))
         return [told[:EXPLANATION_LIMIT], *observes.files()]
-    plugin = _Plugin(tell, observes)
+    plugin = _Plugin(tell, observes, names)
     _run_pytest(plugin, [*(["--assert=plain"] if is_plain else []), *names], folder)
     if plugin.has_run and plugin.told < plugin.collected:
         plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
-    troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+    troubles = "\n".join([*plugin.troubles, *plugin.without])[:EXPLANATION_LIMIT]
     return [troubles, *plugin.observing.files()]
 
 
@@ -122,20 +124,43 @@ def namespace(path: str, folder: str) -> dict[str, object]:
 
 
 class _OptionPlugin:
-    """A plug-in of pytest that accepts the option of our own plug-in, which is left out.
+    """A plug-in of pytest that leaves unknown options out of the project's `addopts`.
 
-    The project's `addopts` may have the option.
+    It accepts the option of our own plug-in, which is left out.
     """
+
+    given: Sequence[str] = ()
+    """The files and tests to run."""
+    without: tuple[str, ...] = ()
+    """Troubles with the project's `addopts`."""
 
     def pytest_addoption(self, parser: Any) -> None:
         """Add the option, without any effect."""
         parser.addoption("--adacoder", action="store_true")
+
+    def pytest_load_initial_conftests(self, parser: Any, args: list[str]) -> None:
+        """Leave unknown options out, each with its value. Plug-ins and the conftest have added theirs before."""
+        unknown = [arg for arg in parser.parse_known_and_unknown_args(args)[1] if arg[:1] == "-"]
+        if unknown:
+            kept: list[str] = []
+            before = ""
+            for arg in args:
+                is_value = before in unknown and arg[:1] != "-" and arg not in self.given
+                kept += [] if is_value or arg in unknown else [arg]
+                before = arg
+            args[:] = kept
+            shown = " ".join(" ".join(unknown).split())[:TEXT_LIMIT]
+            self.without = (f"{WITHOUT}{shown}, which no installed plug-in has: install the plug-in.",)
+
+    # pytest 7 loads a conftest after the hooks without `trylast`. The decorator would import pytest.
+    pytest_load_initial_conftests.pytest_impl = {"trylast": True}  # type: ignore[attr-defined]  # noqa: RUF012
 
 
 class _NamesPlugin(_OptionPlugin):
     """A plug-in of pytest that runs the autouse fixtures for one file, in place of all tests."""
 
     def __init__(self, path: str) -> None:
+        self.given = (path,)
         self._path = path
         self._item: Any = None
         self.names: dict[str, object] = {}
@@ -195,6 +220,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
     options: tuple[str, ...] = ()
     for _ in range(2):
         plugin.troubles.clear()
+        plugin.without = (f"{WITHOUT}its `addopts`, which it rejects: correct them.",) if options == _NO_ADDOPTS else ()
         try:
             code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
         except BaseException as error:  # A conftest may raise anything, even SystemExit.
@@ -212,7 +238,8 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
 class _Plugin(_OptionPlugin):
     """A plug-in of pytest. It has only hooks that need no decorator, because pytest is not imported yet."""
 
-    def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
+    def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject, names: Sequence[str]) -> None:
+        self.given = names
         self._tell = tell
         self.observing = observing
         self._began = 0.0
