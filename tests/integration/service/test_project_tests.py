@@ -344,6 +344,57 @@ async def test_a_result_that_several_tests_share_counts_for_all_of_them(name: st
     assert (await shop.fixed(RIGHT)).status is Status.VERIFIED
 
 
+CACHED = f"""import functools
+{TOTAL.replace(chr(10) + "def total", chr(10) + "@functools.cache" + chr(10) + "def total").replace("[1, 2]", "(1, 2)")}
+
+class Prices:
+    @staticmethod
+    @functools.cache
+    def twice(prices):
+        return total(prices) * 2
+
+
+class Lazy:
+    @property
+    def __class__(self):
+        raise RuntimeError("It is not configured.")
+
+
+lazy = Lazy()
+
+
+@functools.lru_cache
+def only():
+    total(())
+    return object()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "entered"),
+    [
+        ("def test_a():\n    total((1,), (1,))", "def test_b():\n    assert total((1,), (1,)) == 0", [True, True]),
+        ("def test_a():\n    Prices.twice((1,))", "def test_b():\n    assert Prices.twice((1,)) == 2", [True, True]),
+        # What several tests share stays, because they may depend on it.
+        ("one = only()\ndef test_a():\n    assert only() is one", "def test_b():\n    assert only() is one",
+         [False, False]),
+        ("@pytest.fixture(scope='module')\ndef one():\n    return only()\ndef test_a(one):\n    assert only() is one",
+         "def test_b(one):\n    assert only() is one", [True, False]),
+    ],
+    ids=["direct", "below", "import", "fixture"],
+)  # fmt: skip
+async def test_a_test_does_not_get_results_from_the_caches_of_other_tests(
+    first: str, second: str, entered: list[bool], shop: Shop
+) -> None:
+    head = "import pytest\nfrom shop import Prices, only, total"
+    shop.write({"shop.py": CACHED, "test_a.py": f"{head}\n{first}\n{second}"})
+    tests, _ = await shop.tests.of(shop.target(), {}, shop.access)
+    assert [(test.name, test.status) for test in tests] == [(f"test_a.py::test_{each}", PASSED) for each in "ab"]
+    verdict = (await shop.fixed(RIGHT)).verdict
+    assert verdict is not None
+    assert [(test.status, test.entered) for test in verdict.tests] == [(PASSED, each) for each in entered]
+
+
 async def test_files_that_cannot_run_together_run_alone(shop: Shop) -> None:
     shop.write({"tests/a/test_it.py": REFUND, "tests/b/test_it.py": REFUND})
     assert (await shop.fixed(RIGHT)).tests == (4, 4)

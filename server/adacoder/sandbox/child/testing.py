@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+from functools import _lru_cache_wrapper
 from os.path import basename, dirname, isabs, isdir, isfile, join, realpath
 from time import perf_counter
 from traceback import format_exception_only, format_tb
@@ -72,13 +73,13 @@ def run(
     """
     if isdir(folder):
         os.chdir(folder)
-    observes = _OfProject(folder) if observer is None else _OfTarget(observer)
+    observes = _OfProject(folder) if observer is None else _OfTarget(observer, folder)
     try:
         import pytest  # noqa: F401  # to find out if it is installed
     except ImportError as error:
         told = "\n".join(_with_unittest(names, folder, tell, observes, str(error)))
         return [told[:EXPLANATION_LIMIT], *observes.files()]
-    plugin = _Plugin(tell, observes, names)
+    plugin = _Plugin(tell, observes, names, folder)
     _run_pytest(plugin, [*(["--assert=plain"] if is_plain else []), *names], folder)
     if plugin.has_run and plugin.told < plugin.collected:
         plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
@@ -238,7 +239,12 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
 class _Plugin(_OptionPlugin):
     """A plug-in of pytest. It has only hooks that need no decorator, because pytest is not imported yet."""
 
-    def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject, names: Sequence[str]) -> None:
+    def __init__(
+        self, tell: Callable[..., None], observing: _OfTarget | _OfProject, names: Sequence[str], folder: str
+    ) -> None:
+        self._folder = folder
+        self._caches: list[Any] = []
+        """The caches to empty before each test. Only then is it observed which functions the test needs."""
         self.given = names
         self._tell = tell
         self.observing = observing
@@ -271,12 +277,15 @@ class _Plugin(_OptionPlugin):
     def pytest_collection_finish(self, session: Any) -> None:
         """End the observation of imports."""
         self.collected = len(session.items)
+        self._caches = _empty_caches(self._folder)
         self._shared.update(self.observing.stop()[1])
 
     def pytest_fixture_setup(self, fixturedef: Any) -> None:
         """Note the setup of a fixture that several tests use."""
         is_own = fixturedef.argname.startswith(("_xunit", "_unittest")) or self.observing.owns(fixturedef.func)
-        self._has_wider = self._has_wider or (fixturedef.scope != "function" and is_own)
+        if fixturedef.scope != "function" and is_own:
+            self._has_wider = True
+            self._caches.clear()  # The next tests may depend on results of the fixture.
 
     def pytest_runtest_call(self) -> None:
         """End the setup of a test."""
@@ -289,6 +298,8 @@ class _Plugin(_OptionPlugin):
         self._has_wider = False
         self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
         self._lacks = False
+        for cache in self._caches:
+            _lru_cache_wrapper.cache_clear(cache)
         self.observing.start()
         self._began = _clock()
 
@@ -326,6 +337,22 @@ class _Plugin(_OptionPlugin):
         self._tell(
             nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *sorted({*places, *self._shared})
         )
+
+
+def _empty_caches(folder: str) -> list[Any]:
+    """Return the functions of the modules in a folder that have an `lru_cache`, if the cache is empty."""
+    top = join(realpath(folder), "")
+    found: list[Any] = []
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        file = names.get("__file__")
+        if isinstance(file, str) and realpath(file).startswith(top):
+            found += names.values()
+            # A proxy may run code when `isinstance` reads its `__class__`.
+            classes = [each for each in names.values() if issubclass(type(each), type)]
+            found += [each for owner in classes for each in vars(owner).values()]
+    found = [each.__func__ if type(each) in (classmethod, staticmethod) else each for each in found]
+    return [each for each in found if type(each) is _lru_cache_wrapper and not each.cache_info().currsize]
 
 
 def _with_unittest(
@@ -486,15 +513,18 @@ def _source(function: Any) -> str:
 class _OfTarget:
     """Observes if a test runs the target."""
 
-    def __init__(self, observer: observing.Observer) -> None:
+    def __init__(self, observer: observing.Observer, folder: str) -> None:
         self._observer = observer
+        self._folder = join(realpath(folder), "")
 
     def start(self) -> None:
         self._observer.entered = False
         self._observer.start()
 
-    def owns(self, _function: object) -> bool:
-        return False
+    def owns(self, function: object) -> bool:
+        """Return whether a function is in the folder."""
+        code = getattr(function, "__code__", None)
+        return realpath(getattr(code, "co_filename", "")).startswith(self._folder)
 
     def places(self) -> Iterable[str]:
         return ()
