@@ -55,6 +55,8 @@ _ALL_SECONDS = 30.0
 """Seconds after which no further test file is observed for a request. Files that name the function come first."""
 _EMPTY = "adacoder_tests"
 """Name of the empty module that is loaded instead of a target while test files are observed."""
+_NAMES_MODULE = 1
+"""Greatest rank of the test files that run before a request."""
 _MOST_BYTES = 8 << 20
 """Maximum number of bytes of a file. The tests of a longer file do not run."""
 _SHARE = 0.5
@@ -120,6 +122,17 @@ class ProjectTests:
             others = f" The same holds for {counted(len(silent) - 1, 'more test file')}." if silent[1:] else ""
             troubles.insert(0, silent[0] + others)
         return running(target, tests), tuple(troubles)
+
+    async def observe_all(self, target: Target, overlays: Mapping[Path, str], access: Access) -> None:
+        """Observe the test files that name the target's module, within the time for a request.
+
+        Raises:
+            SandboxError: as `of`.
+        """
+        ends = time.monotonic() + self._most_seconds
+        for rank, path in await asyncio.to_thread(self._ranked, target, access, False):
+            if rank <= _NAMES_MODULE and time.monotonic() < ends:
+                await self.observe(path, {**overlays, target.module.path: target.text}, access, target.module)
 
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
         """Run a test file on the unchanged project, unless nothing has changed since the last run.
@@ -264,7 +277,8 @@ class ProjectTests:
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each after its rank.
 
-        The rank is 0 if the file names the target, 1 if it names the module, and 2 if it names only the package.
+        The rank is 0 if the file names the target, `_NAMES_MODULE` if it names the module, and 2 if it names only the
+        package.
         """
         if not (once and self._texts):
             self._is_test = files_with_tests(self.folder)

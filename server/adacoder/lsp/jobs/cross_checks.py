@@ -97,7 +97,8 @@ class CrossChecks:
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
         """Comparisons that may lead to another question, by the id of the job that checks the previous answer."""
-        jobs.on_start, jobs.on_end = self._job_began, self._job_ended
+        jobs.on_start.append(self._job_began)
+        jobs.on_end.append(self._job_ended)
 
     def cancel(self, job_id: str | None) -> list[str]:
         """Cancel a comparison, or all comparisons without an id. Return the ids of the cancelled comparisons."""
