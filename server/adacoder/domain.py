@@ -157,7 +157,10 @@ class Target:
     header: Span
     """The text from `def` or `async def` to the colon, inclusive."""
     docstring_span: Span
-    """The docstring in the source, with its quotes and brackets, and with all string literals that it consists of."""
+    """The docstring in the source, with its quotes and brackets, and with all string literals that it consists of.
+
+    It is empty, and at the end of the header, if the function has no docstring.
+    """
     docstring: str
     """The docstring's value, as cleaned by `inspect.cleandoc`."""
     body: Span
@@ -188,6 +191,11 @@ class Target:
     def signature(self) -> str:
         """The text from `def` to the colon."""
         return self.header.of(self.text)
+
+    @property
+    def is_documented(self) -> bool:
+        """False for a function without a docstring, which only tests can describe."""
+        return self.docstring_span.start < self.docstring_span.end
 
     @property
     def has_wants(self) -> bool:

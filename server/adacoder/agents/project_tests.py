@@ -470,7 +470,7 @@ def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, acces
             break
         try:
             text = project.overlays.get(path) or access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
-            targets.append((locate(text, path, project.folder, line=line - 1), why))
+            targets.append((locate(text, path, project.folder, line=line - 1, bare=True), why))
         except (AdaCoderError, OSError) as error:
             notes.append(f"{below(project.folder, path).as_posix()}:{line} was left out: {error}")
     if len(notes) > _MOST_SUSPECTS:

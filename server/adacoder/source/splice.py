@@ -133,7 +133,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the header's line. The docstring then moves to its own line."""
+    """True if the docstring is on the header's line, or absent. The docstring then moves to its own line."""
     indent: str
     """The indentation of the body."""
     unit: str
@@ -188,7 +188,7 @@ class _BodyPlace:
         if not self.target.is_stub and has_all_but_comments(old, new):
             return []
         edits = [_smallest(self.target.body.start, old, new)] if old != new else []
-        if self.beside and new:
+        if self.beside and new and self.target.is_documented:
             gap = (self.target.header.end, self.target.docstring_span.start)
             edits.insert(0, Edit(*gap, self.in_file("\n") + self.indent))
         return edits
