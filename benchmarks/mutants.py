@@ -36,10 +36,11 @@ from adacoder.agents.project_tests import ProjectTests, TestsOfRequest, as_it_st
 from adacoder.domain import AdaCoderError, Candidate, FailureKind, Target, Verdict
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
-from adacoder.project import Project, is_test_file, python_files
+from adacoder.project import Project, python_files
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host, Program
 from adacoder.settings import Settings
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.locate import functions
 from adacoder.source.splice import splice
 from adacoder.source.text import read
@@ -110,16 +111,17 @@ async def measure(folder: Path, most: int, seed: int) -> dict[str, object]:
     """Return the figures for a folder."""
     settings = Settings()
     files = [read(path) for path in python_files(folder)]
+    is_test = files_with_tests(folder)
     targets = [
         replace(each.target, of_class=())
         for file in files
-        if not is_test_file(file.path)
+        if not is_test(file.path)
         for each in found(file.text, file.path, folder)
         if each.target.is_function and not each.target.is_stub
     ]
     host = Host(find(settings.interpreter, folder, folder), folder, least=settings.isolation)
     project = ProjectTests(host, folder)
-    tests = [file.path for file in files if is_test_file(file.path)]
+    tests = [file.path for file in files if is_test(file.path)]
     access = Access((folder,))
     seconds = [await timed(project, tests, targets[0], access) for _ in range(2)]
     tested = [target for target in targets if (await project.of(target, {}, access))[0]]

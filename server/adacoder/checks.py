@@ -234,6 +234,17 @@ class Checks:
             document, _ = await self._document(module, interpreter, access, project, once=True)
             await self._host(interpreter, settings, project).begin(module, document)
 
+    async def observe_tests(self, task: Task) -> None:
+        """Run the test files that name the target's module, so that later tasks need not wait for their results.
+
+        Raises:
+            AdaCoderError: nothing can run.
+        """
+        interpreter = await self.interpreter(task)
+        overlays = await asyncio.to_thread(task.overlays, *interpreter.added)
+        tests = self._tests_in(self._host(interpreter, task.settings, task.project), task.project.folder)
+        await tests.observe_all(task.target, overlays, task.access())
+
     async def interpreter(self, task: Task) -> Interpreter:
         """Find the interpreter that runs the examples of a task.
 

@@ -36,6 +36,8 @@ def conclude(target: Target, attempt: Attempt, rounds: int) -> Outcome:
         status, reason = Status.FAILED, verdict.failure.message
     edits = verdict.edits if status.is_offered else ()
     notes = attempt.candidate.notes if attempt.candidate.function else ()
+    if edits and target.is_function and not target.is_documented:
+        notes = (*notes, f"'{target.name}' has no docstring, so only tests decide: read it before you keep it.")
     return Outcome(status, target, reason, attempt.candidate, verdict, rounds, edits, notes=notes)
 
 

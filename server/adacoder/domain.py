@@ -165,7 +165,7 @@ class Target:
     header: Span
     """Position of the text from `def` or `async def` up to and including the colon."""
     docstring_span: Span
-    """Position of the docstring, with its quotes."""
+    """Position of the docstring, with its quotes. Without a docstring, an empty span at the end of the header."""
     docstring: str
     """The text of the docstring, as returned by `inspect.cleandoc`."""
     body: Span
@@ -196,6 +196,11 @@ class Target:
     def signature(self) -> str:
         """The text from `def` to the colon."""
         return self.header.of(self.text)
+
+    @property
+    def is_documented(self) -> bool:
+        """False for a function without a docstring, which only tests can describe."""
+        return self.docstring_span.start < self.docstring_span.end
 
     @property
     def has_wants(self) -> bool:

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
@@ -34,8 +33,6 @@ NOTEBOOK = ".ipynb"
 """Suffix of notebooks. It stays in the module name, so that a notebook never hides a module with the same name."""
 PAGES = frozenset({".md", ".rst"})
 """Suffixes of pages of documentation."""
-_TEST_FILES = ("test_*.py", "*_test.py")
-"""Name patterns of pytest for test files."""
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
 _MOST_FOLDERS = 2000
 """Maximum number of folders that `nearest_files` searches."""
@@ -213,11 +210,6 @@ def _count(top: Path) -> tuple[int, bool]:
 def is_page(path: Path) -> bool:
     """Return whether a file is a page of documentation (Markdown or reStructuredText)."""
     return path.suffix in PAGES
-
-
-def is_test_file(path: Path) -> bool:
-    """Return whether pytest collects tests from a file with this name."""
-    return any(fnmatchcase(path.name, pattern) for pattern in _TEST_FILES)
 
 
 def is_wide(folder: Path) -> bool:

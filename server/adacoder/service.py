@@ -379,7 +379,8 @@ def _located(outcome: Outcome, task: Task) -> Target:
         TargetError: the text does not contain the target.
     """
     text = apply_edits(outcome.target.text, outcome.edits)
-    found = locate(text, task.target.module.path, task.project.folder, qualname=task.target.qualname)
+    name, bare = task.target.qualname, not task.target.is_documented
+    found = locate(text, task.target.module.path, task.project.folder, qualname=name, bare=bare)
     return replace(found, module=task.target.module)
 
 

@@ -6,6 +6,7 @@ never runs in AdaCoder's own process.
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -444,9 +445,7 @@ class CodeEvaluator:
         what = replace(self._program(target, placed, None if tests else text), by_line=True, tests=tests)
         run, seconds = self._host.check if once else self._host.evaluate, self._timeout
         if tests and self._tests is not None:
-            from adacoder.agents.project_tests import without_tests
-
-            what = replace(what, overlays=without_tests(what.overlays))
+            what = await asyncio.to_thread(self._tests.without_tests, what)
             run, seconds = self._host.evaluate, seconds + self._tests.seconds
         with suppress(SandboxError):
             return await run(what, target.examples, timeout=seconds)

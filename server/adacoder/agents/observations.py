@@ -29,7 +29,7 @@ class Observed:
 
     tests: tuple[ProjectTest, ...]
     trouble: str = ""
-    """The reason why tests did not run; empty if all ran."""
+    """The reason why tests did not run, or which of the project's options were left out. Empty if neither happened."""
     state: Mapping[Path, str | None] | None = None
     """Digest of each file that the tests read. A missing file has None."""
 

@@ -33,9 +33,11 @@ from adacoder.domain import (
     Verdict,
 )
 from adacoder.messages import Named, Text, counted
-from adacoder.project import Project, below, is_test_file, python_files
+from adacoder.project import Project, below, python_files
 from adacoder.pytext import Lines, line_number, normalize
+from adacoder.sandbox.child.testing import WITHOUT
 from adacoder.sandbox.program import Program
+from adacoder.settings.pytest_files import CONFIGURATION, files_with_tests
 from adacoder.source.locate import locate
 from adacoder.source.meddling import meddling
 
@@ -52,10 +54,8 @@ _ALL_SECONDS = 30.0
 """Time limit for finding the tests that run a function, in seconds."""
 _EMPTY = "adacoder_tests"
 """Name of an empty module. The sandbox imports it before it runs a test file, because no candidate is needed then."""
-_CONFIGURATION = (
-    *("conftest.py", "pyproject.toml", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
-    *("setup.cfg", "tox.ini"),
-)
+_NAMES_MODULE = 1
+"""Rank of a test file that mentions only the target's module. Files of higher ranks do not run ahead of a request."""
 _MOST_BYTES = 8 << 20
 """Maximum size of a test file in bytes. Tests in larger files do not run."""
 _SHARE = 0.5
@@ -79,6 +79,7 @@ class ProjectTests:
         """Cached digest of each file, with the file's modification time, size and inode."""
         self._texts: dict[Path, tuple[tuple[int, int, int] | None, str]] = {}
         """Cached text of each test file, with the file's modification time, size and inode."""
+        self._is_test = files_with_tests(folder)
         self._observing = asyncio.Lock()
         """Lock that lets only one test file run at a time."""
 
@@ -119,6 +120,17 @@ class ProjectTests:
             troubles.insert(0, silent[0] + others)
         return running(target, tests), tuple(troubles)
 
+    async def observe_all(self, target: Target, overlays: Mapping[Path, str], access: Access) -> None:
+        """Observe the test files that name the target's module, within the time for a request.
+
+        Raises:
+            SandboxError: as `of`.
+        """
+        ends = time.monotonic() + self._most_seconds
+        for rank, path in await asyncio.to_thread(self._ranked, target, access, False):
+            if rank <= _NAMES_MODULE and time.monotonic() < ends:
+                await self.observe(path, {**overlays, target.module.path: target.text}, access, target.module)
+
     async def observe(self, path: Path, overlays: Mapping[Path, str], access: Access, near: Module) -> Observed:
         """Return the results of a test file on the unchanged project.
 
@@ -128,7 +140,7 @@ class ProjectTests:
         Raises:
             SandboxError: as `of`.
         """
-        overlays = without_tests(overlays)
+        overlays = await asyncio.to_thread(self.without_tests, overlays)
         key = path, near.root
         async with self._observing:
             known, until = self._known.get(key, (None, 0.0))
@@ -146,12 +158,14 @@ class ProjectTests:
             verdict = await self._host.evaluate(program, (), timeout=_FILE_SECONDS)
             files = {Path(file) for file in (*verdict.files, *(file for test in verdict.tests for file, _ in test.ran))}
             state = {**await asyncio.to_thread(self._state, files, overlays, access), **before}
-            why = verdict.failure.message if verdict.failure else " ".join(verdict.notes)
+            less = [note for note in verdict.notes if note.startswith(WITHOUT)]
+            others = " ".join(note for note in verdict.notes if note not in less)
+            why = verdict.failure.message if verdict.failure else others
             trouble = ""
             if why:
                 which = "Not all" if verdict.tests else "None"
                 trouble = f"{which} of the tests in {name} could run: {why.rstrip('.')}. To see more, run pytest on it."
-            observed = Observed(verdict.tests, trouble, state)
+            observed = Observed(verdict.tests, trouble or " ".join(less), state)
             if trouble or any(test.status is _FAILED for test in observed.tests):
                 # The next result may differ, for example if a test depends on the time.
                 self._known[key] = observed, time.monotonic() + _FAILED_SECONDS
@@ -181,15 +195,16 @@ class ProjectTests:
         tests = {test.name: test for test in observed.tests}
         goal = tests.get(_without_case(name))
         if goal is None:
-            trouble = observed.trouble if path.is_file() else ""
+            trouble = observed.trouble if path.is_file() and not observed.tests else ""
             raise AdaCoderError(trouble or f"There is no test '{name}': write FILE::TEST, as pytest does.")
         if goal.status is not _FAILED:
             raise AdaCoderError(f"The test {name} does not fail here (its status is '{goal.status}'): nothing to fix.")
-        every = await asyncio.to_thread(lambda: [*python_files(self.folder)])
-        for other in filter(is_test_file, every):
+        self._is_test = files_with_tests(self.folder)
+        every = await asyncio.to_thread(lambda: [(path, self._is_test(path)) for path in python_files(self.folder)])
+        for other in (path for path, is_test in every if is_test):
             if time.monotonic() < ends:
                 tests |= {each.name: each for each in (await self.observe(other, overlays, access, near)).tests}
-        own = await asyncio.to_thread(_real, [each for each in every if not (is_test_file(each) or _is_conftest(each))])
+        own = await asyncio.to_thread(_real, [path for path, is_test in every if not (is_test or _is_conftest(path))])
         places = [place for place in goal.ran if place[0] in own]
         failed, passed = ([t for t in tests.values() if t.status is status] for status in (_FAILED, _PASSED))
         counts = {place: tuple(sum(place in t.ran for t in each) for each in (failed, passed)) for place in places}
@@ -255,14 +270,19 @@ class ProjectTests:
                 found[test.name] = replace(found[test.name], status=ProjectTestStatus.FAILED_BEFORE)
         return tuple(found.values()), first_failure(tuple(found.values()), known, notes)
 
+    def without_tests(self, overlays: Mapping[Path, str]) -> dict[Path, str]:
+        """Remove test files and conftest files from `overlays`, because pytest reads them from disk."""
+        return {path: text for path, text in overlays.items() if not (self._is_test(path) or _is_conftest(path))}
+
     def _ranked(self, target: Target, access: Access, once: bool) -> list[tuple[int, Path]]:
         """Return the test files that may run the target, each with a rank.
 
-        A file that mentions the target has rank 0. A file that mentions only the target's module has rank 1, and a file
-        that mentions only its package has rank 2.
+        A file that mentions the target has rank 0. A file that mentions only the target's module has the rank
+        `_NAMES_MODULE`, and a file that mentions only its package has rank 2.
         """
         if not (once and self._texts):
-            paths = filter(is_test_file, python_files(self.folder))
+            self._is_test = files_with_tests(self.folder)
+            paths = filter(self._is_test, python_files(self.folder))
             self._texts = {path: self._text(path, access) for path in paths}
         module = target.module.name.split(".")
         words = [target.name if target.name != "__init__" else target.qualname.split(".")[0], module[-1], module[0]]
@@ -341,6 +361,10 @@ class TestsOfRequest:
             self._search = asyncio.create_task(found)
         return self._search
 
+    def without_tests(self, program: Program) -> Program:
+        """Return a program that reads the test files from disk, as pytest does."""
+        return replace(program, overlays=self._project.without_tests(program.overlays))
+
     async def _found(self, target: Target) -> tuple[tuple[ProjectTest, ...], tuple[str, ...]]:
         search = self.begin(target)
         if not search.done():
@@ -394,7 +418,7 @@ class TestsOfRequest:
             notes = (*notes, Text(left, Named("testsSeconds"), ", or run pytest yourself."))
         if not (chosen or self._goal):
             return replace(verdict, notes=(*verdict.notes, *notes))
-        program = replace(program, overlays=without_tests(program.overlays))
+        program = await asyncio.to_thread(self.without_tests, program)
 
         async def raising() -> Program:
             body = "raise __import__('builtins').RuntimeError('This function was replaced.')"
@@ -448,7 +472,7 @@ def suspects_at(places: Iterable[tuple[Path, int, str]], project: Project, acces
             break
         try:
             text = project.overlays.get(path) or access.read(path, most=_MOST_BYTES).decode("utf-8", "replace")
-            targets.append((locate(text, path, project.folder, line=line - 1), why))
+            targets.append((locate(text, path, project.folder, line=line - 1, bare=True), why))
         except (AdaCoderError, OSError) as error:
             notes.append(f"{below(project.folder, path).as_posix()}:{line} was left out: {error}")
     if len(notes) > _MOST_SUSPECTS:
@@ -502,11 +526,6 @@ def first_failure(tests: Sequence[ProjectTest], names: Iterable[str], notes: Seq
     return None
 
 
-def without_tests(overlays: Mapping[Path, str]) -> dict[Path, str]:
-    """Remove test files and conftest files from `overlays`, because pytest reads them from disk."""
-    return {path: text for path, text in overlays.items() if not (is_test_file(path) or _is_conftest(path))}
-
-
 def _is_conftest(path: Path) -> bool:
     return path.name == "conftest.py"
 
@@ -524,7 +543,7 @@ def _without_case(name: str) -> str:
 def _around(path: Path, folder: Path) -> Iterator[Path]:
     """Yield the configuration files that affect how pytest runs a test file."""
     for parent in path.parents:
-        yield from (parent / name for name in _CONFIGURATION)
+        yield from (parent / name for name in ("conftest.py", *CONFIGURATION))
         if parent == folder or not parent.is_relative_to(folder):
             break
 

@@ -26,7 +26,7 @@ from adacoder.models.errors import ContextOverflow
 from adacoder.models.window import Window
 from adacoder.privacy.access import Access
 from adacoder.privacy.contents import without_secrets
-from adacoder.pytext import Lines, dedent, normalize
+from adacoder.pytext import Lines, dedent, fence_around, normalize
 from adacoder.source.context import Piece, pieces
 from adacoder.source.docstring import docstring_indent
 from adacoder.source.remarks import remarks
@@ -159,7 +159,8 @@ def _changing_tokens(role: Role[Any], name: str, window: Window) -> int:
 
 def _context(target: Target, pieces: Sequence[Piece], room: int, window: Window) -> str:
     """Join the pieces that fit into `room` tokens, and skip the others."""
-    frame = _fill("context", module=target.module.name, pieces="") + "\n"
+    fence = fence_around("\n".join(piece.text for piece in pieces))
+    frame = _fill("context", fence, module=target.module.name, pieces="") + "\n"
     room -= window.measure(frame) + _rounding(window)
     nearby = _NEARBY_TOKENS
     kept: list[Piece] = []
@@ -244,5 +245,8 @@ def _template(name: str) -> Template:
     return Template(text)
 
 
-def _fill(template: str, /, **values: str) -> str:
-    return _template(template).substitute(values)
+def _fill(template: str, /, fence: str = "", **values: str) -> str:
+    """Fill a template. Its fences become `fence`, or else longer than the fences in the values."""
+    fence = fence or fence_around("\n".join(values.values()))
+    text = _template(template)
+    return (text if len(fence) == 3 else Template(text.template.replace("```", fence))).substitute(values)

@@ -36,11 +36,12 @@ from adacoder.domain import (
     TargetError,
 )
 from adacoder.privacy.access import Access
-from adacoder.project import FOREIGN, Project, below, is_test_file, python_files
+from adacoder.project import FOREIGN, Project, below, python_files
 from adacoder.pytext import Lines, string_interiors, string_literals
 from adacoder.sandbox.environment.interpreter import find
 from adacoder.sandbox.host import Host
 from adacoder.settings import Settings
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.locate import documented, functions, locate, may_have_examples
 from adacoder.source.splice import splice
 from adacoder.source.text import SourceFile, apply_edits, read
@@ -131,10 +132,12 @@ async def _tests(
     host = Host(interpreter, folder, least=settings.isolation, wishes=settings.wishes, env=settings.env)
     project, access = ProjectTests(host, folder), Access((folder,), settings.wishes)
     try:
-        observed = [await project.observe(path, {}, access, first.module) for path in filter(is_test_file, files)]
+        observed = [
+            await project.observe(path, {}, access, first.module) for path in filter(files_with_tests(folder), files)
+        ]
     finally:
         await host.close()
-    troubles += [each.trouble for each in observed if each.trouble]
+    troubles += dict.fromkeys(each.trouble for each in observed if each.trouble)
     passing = [test for each in observed for test in each.tests if test.status is ProjectTestStatus.PASSED]
     return [tuple(test.name for test in running(target, passing)[:_MOST_TESTS]) for target in targets]
 

@@ -34,13 +34,13 @@ from adacoder.project import (
     below,
     folder_of,
     is_page,
-    is_test_file,
     module_of,
     project_around,
     python_files,
 )
 from adacoder.sandbox.probe import probe
 from adacoder.settings import Settings
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.accepting import outputs
 from adacoder.source.conftests import Ignored, conftests, ignoring
 from adacoder.source.dunder_test import NAME as DUNDER_TEST
@@ -373,7 +373,7 @@ class Checking:
         except AdaCoderError as error:  # the change may have made the examples unreadable
             self._could_not_read(str(error), path, FAILED)
             return []
-        found = await changed.compare(file, folder, every_function=self._tested and not is_test_file(path))
+        found = await changed.compare(file, folder, every_function=self._tested and not files_with_tests(folder)(path))
         named = None if place.is_whole_file else await aside(_named, place, file, folder)
         units = [
             Unit(each.now, folder, settings, is_named=False, change=each)
@@ -530,7 +530,7 @@ def _with_examples(
     """
     found = [one for one in documented(file.text, file.path, folder) if one.target.examples or one.unreadable]
     unread = [reason for name, _, _, reason in out_of_reach(file.text) if name == DUNDER_TEST]
-    if is_test_file(file.path):
+    if files_with_tests(folder)(file.path):
         return found, unread, []
     if every_function:
         starts = {one.target.docstring_span.start for one in found}

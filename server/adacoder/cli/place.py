@@ -54,14 +54,14 @@ class Place:
         """True if the place is a whole file, without a function."""
         return self.qualname is None and self.line is None
 
-    def find(self, file: SourceFile, folder: Path) -> Target:
-        """Find the function in the text of `file`, in the workspace `folder`.
+    def find(self, file: SourceFile, folder: Path, *, bare: bool = False) -> Target:
+        """Find the function in the text of `file`, in the workspace `folder`. For `bare`, see `locate`.
 
         Raises:
             TargetError: the function does not exist, or cannot be a target.
         """
         if self.number is None:
-            return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname)
+            return locate(file.text, file.path, folder, line=self.line, qualname=self.qualname, bare=bare)
         found = _functions(file.text, file.path, folder)
         same = [one for one in found if one.target.qualname == self.qualname]
         if len(same) <= self.number:

@@ -141,7 +141,7 @@ class Work:
         try:
             file = self._read(place.path)
             folder = folder_of(file.path, file.text)
-            target = place.find(file, folder)
+            target = place.find(file, folder, bare=bool(self._goal))
             settings = self._choices.settings(folder)
         except AdaCoderError as error:
             self._could_not_run(str(error))

@@ -379,6 +379,7 @@ async def on_cancel(ls: AdaCoderServer, params: JobParams) -> dict[str, Any]:
     """
     if params.job_id is None:
         ls.state.saving.cancel()
+        ls.state.tests_ahead.stop()
     async with ls.state.looking_up:
         activities = (ls.state.batches, ls.state.jobs, ls.state.cross_checks)
         return {"cancelled": [job_id for each in activities for job_id in each.cancel(params.job_id)]}

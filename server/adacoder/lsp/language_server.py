@@ -80,6 +80,7 @@ class ClientState:
         from adacoder.lsp.jobs.cross_checks import CrossChecks
         from adacoder.lsp.jobs.jobs import Jobs
         from adacoder.lsp.jobs.results import Results
+        from adacoder.lsp.jobs.tests_ahead import TestsAhead
         from adacoder.lsp.showing.saving import Saving
         from adacoder.lsp.showing.shown import Shown
 
@@ -88,6 +89,7 @@ class ClientState:
         self.jobs = Jobs(client, self.results, self.shown)
         self.batches = Batches(client, self.jobs, self.results)
         self.cross_checks = CrossChecks(client, self.jobs, self.results, self.shown)
+        self.tests_ahead = TestsAhead(client, self.jobs)
         self.saving = Saving(client, self.shown, self.jobs)
         self.looking_up = asyncio.Lock()
         """Lock during the search for the function of a new job.
@@ -172,7 +174,8 @@ class ClientState:
         if self._restored is not None:
             self._restored.cancel()
             await asyncio.wait({self._restored})  # else the event loop may close before the task begins
-        await asyncio.gather(self.jobs.close(), self.batches.close(), self.saving.close(), self.cross_checks.close())
+        activities = (self.jobs, self.batches, self.saving, self.cross_checks, self.tests_ahead)
+        await asyncio.gather(*(each.close() for each in activities))
 
 
 def register(server: AdaCoderServer) -> None:

@@ -15,6 +15,7 @@ from adacoder.pytext.enclosing import functions_around, starts_logical_line
 from adacoder.pytext.lines import (
     TAB_SIZE,
     Lines,
+    fence_around,
     indent_of,
     indent_width,
     line_ending,
@@ -37,6 +38,7 @@ __all__ = [
     "definitions_in",
     "docstring_at",
     "error_line",
+    "fence_around",
     "functions_around",
     "indent_of",
     "indent_width",

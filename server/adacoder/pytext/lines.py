@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 _NEWLINE = re.compile(r"\n")
+_FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 TAB_SIZE = 8
 """The number of columns between tab stops in Python's tokenizer."""
 
@@ -99,6 +100,11 @@ def line_ending(text: str) -> str:
 def normalize(text: str) -> str:
     """Convert all line endings to `\\n`."""
     return LINE_END.sub("\n", text) if "\r" in text else text
+
+
+def fence_around(text: str) -> str:
+    """Return a fence of Markdown that is longer than any fence in `text`, and has at least three backticks."""
+    return "`" * max((len(match[1]) + 1 for match in _FENCE.finditer(text)), default=3)
 
 
 def content_end(text: str, position: int) -> int:

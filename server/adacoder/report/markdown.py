@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from adacoder.messages import Text
+from adacoder.pytext import fence_around
 from adacoder.visible import in_a_message, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~!&$@]|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _NAME = re.compile(r"[\w.]*_[\w.]*")
 """Matches a word with an underscore. The word cannot contain a backtick, which would end a code span."""
-_FENCE = re.compile(r"^[ \t]*(`{3,})", re.MULTILINE)
 
 
 def plain(text: str) -> str:
@@ -43,7 +43,6 @@ def fenced(text: str, language: str = "") -> str:
     >>> fenced("a = 1", "python")
     '```python\na = 1\n```'
     """
-    longest = max((len(match[1]) for match in _FENCE.finditer(text)), default=2)
-    fence = "`" * (longest + 1)
+    fence = fence_around(text)
     body = visible(text).rstrip("\n")
     return f"{fence}{language}\n{body}\n{fence}"

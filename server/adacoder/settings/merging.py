@@ -9,7 +9,8 @@ from pathlib import Path
 
 from adacoder.project import pyproject_file
 from adacoder.settings.definition import SETTINGS, Settings, field_name
-from adacoder.settings.pyproject import tables
+from adacoder.settings.pyproject import tables, words
+from adacoder.settings.pytest_files import of_pytest
 from adacoder.settings.values import variables
 
 _OPTIONS_OF_PYTEST = ["ELLIPSIS"]
@@ -98,25 +99,18 @@ def _with_options_of_pytest(base: Settings, tools: Mapping[str, object]) -> Sett
 
     Unknown options are left out. Without a configuration, pytest's default options are used.
     """
-    table = tools.get("pytest")
-    own = table.get("ini_options", table) if isinstance(table, Mapping) else None  # pytest 9 needs no `ini_options`
-    if not isinstance(own, Mapping):
+    own = of_pytest(tools)
+    if own is None:
         return base
-    if folders := ":".join(_words(own.get("pythonpath"))):
+    if folders := ":".join(words(own.get("pythonpath"))):
         with suppress(ValueError):  # the folders are invalid, for example too long
             base = replace(base, env=(*base.env, *variables(f"PYTHONPATH={folders}")))
-    names = _words(own.get("doctest_optionflags", _OPTIONS_OF_PYTEST))
+    names = words(own.get("doctest_optionflags", _OPTIONS_OF_PYTEST))
     if not names:
         return base
     from adacoder.directives import is_for_all  # imports doctest, which takes time
 
     return replace(base, doctest_options=tuple(dict.fromkeys((*base.doctest_options, *filter(is_for_all, names)))))
-
-
-def _words(value: object) -> list[str]:
-    """Return the words of a list, or of a string, in pytest's configuration."""
-    words = value.replace(",", " ").split() if isinstance(value, str) else value
-    return [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
 
 
 def _shown(value: object) -> str:

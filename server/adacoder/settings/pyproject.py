@@ -50,7 +50,7 @@ def tables(path: Path) -> Mapping[str, object]:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
         ValueError, RecursionError: the file is not valid TOML, or is too deeply nested, or has too long a number.
     """
-    return tables_in(_read(path))
+    return tables_in(read_own(path))
 
 
 def tables_in(text: str) -> Mapping[str, object]:
@@ -72,7 +72,7 @@ def declared_dependencies(folder: Path, top: Path | None) -> frozenset[str] | No
     try:
         if path is None or any(_DECLARES_TOO.match(beside.name) for beside in path.parent.iterdir()):
             return None
-        return _declared(_document(path))
+        return _declared(document(path))
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -104,18 +104,31 @@ def _requirements(table: Mapping[str, object]) -> Iterator[str]:
             yield from texts or ([name] if name else [])
 
 
-def _document(path: Path) -> Mapping[str, object]:
-    return tomllib.loads(_readable(_read(path)))
+def document(path: Path) -> Mapping[str, object]:
+    """Return the contents of a TOML file.
+
+    Raises:
+        OSError, ValueError, RecursionError: as `tables`.
+    """
+    return tomllib.loads(_readable(read_own(path)))
 
 
-def _read(path: Path) -> str:
-    """Read a project's pyproject.toml, even if it contains a secret and is therefore hidden from models and code.
+def read_own(path: Path) -> str:
+    """Read the text of a project's configuration, even if it contains a secret and is hidden from models and code.
+
+    All other functions read such a file through this one.
 
     Raises:
         OSError: the file cannot be read, is not a regular file of the project, or is too large.
         ValueError: the file is not UTF-8.
     """
     return Access([path.parent], Wishes(show=(path.name,))).read(path, most=_MOST_BYTES).decode("utf-8")
+
+
+def words(value: object) -> list[str]:
+    """Return the words of a list in pytest's configuration, which may also be a string."""
+    parts = value.replace(",", " ").split() if isinstance(value, str) else value
+    return [part for part in parts if isinstance(part, str)] if isinstance(parts, list) else []
 
 
 def _readable(text: str) -> str:

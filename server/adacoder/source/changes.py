@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TypeGuard
 
 from adacoder.domain import Example, Target
-from adacoder.project import is_page, is_test_file
+from adacoder.project import is_page
 from adacoder.pytext import parsed
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.locate import Documented, documented, functions
 from adacoder.source.pages import page
 
@@ -129,7 +130,7 @@ def file_changes(
         if why is not None and (why is not Why.REACHED or reaches) and (has_examples or altered or every_function):
             changes.append(Change(why, one, earlier, altered))
     shown = {one.target.qualname for one in new if every_function or one.target.examples or one.unreadable}
-    bare = () if is_test_file(path) else tuple(name for name in difference.functions if name not in shown)
+    bare = () if files_with_tests(folder)(path) else tuple(name for name in difference.functions if name not in shown)
     gone = [each for each in gone if not all(example.skipped for example in each.examples)]
     return FileChanges(tuple(changes), tuple(gone), bare, difference.defined)
 

@@ -54,11 +54,14 @@ def locate(
     *,
     line: int | None = None,
     qualname: str | None = None,
+    bare: bool = False,
 ) -> Target:
     """Find the function named `qualname`, or the innermost function around the 0-based `line`.
 
     Functions inside functions cannot be found, because examples cannot reach them. If several functions have the name,
     the last one with a docstring is chosen. For a property, the getter is chosen.
+
+    With `bare`, the function may lack a docstring.
 
     Raises:
         TargetError: the function does not exist or cannot be a target. For example, it has no docstring, is inside
@@ -71,7 +74,7 @@ def locate(
         chosen = _around(text, line, path)
     else:
         raise ValueError("a line or a name is needed")
-    return _target(chosen, Lines(text), module_of(path, text, workspace))
+    return _target(chosen, Lines(text), module_of(path, text, workspace), bare=bare)
 
 
 def must_run(path: Path) -> None:
@@ -118,7 +121,8 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
     if not same:
         return None
     nearest = min(same, key=lambda start: abs(start - target.definition.start))
-    return locate(text, target.module.path, workspace, line=line_number(text, nearest))
+    line = line_number(text, nearest)
+    return locate(text, target.module.path, workspace, line=line, bare=not target.is_documented)
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:
@@ -371,11 +375,13 @@ def _obstacle(definition: Definition) -> str | None:
     return None
 
 
-def _target(definition: Definition, lines: Lines, module: Module) -> Target:
+def _target(definition: Definition, lines: Lines, module: Module, *, bare: bool) -> Target:
     name, docstring = definition.name, definition.docstring
     obstacle = _obstacle(definition)
     if obstacle is not None:
         raise TargetError(obstacle)
+    if docstring is None and bare:
+        docstring = Span(definition.header.end, definition.header.end)
     if docstring is None:
         write = Remedy("writeDocstring", "write one")
         raise TargetError(f"'{name}' has no docstring: ", write, ", best with >>> examples.")
@@ -393,7 +399,7 @@ def _without_examples(definition: Definition, docstring: Span, module: Module) -
         definition=definition.span,
         header=definition.header,
         docstring_span=docstring,
-        docstring=inspect.cleandoc(read_literal(docstring.of(text)).value),
+        docstring=inspect.cleandoc(read_literal(docstring.of(text)).value) if docstring.of(text) else "",
         body=Span(docstring.end if shares_line else line.end, definition.span.end),
         indent=definition.header_line.indent,
         examples=(),
@@ -433,7 +439,8 @@ def _with_examples(target: Target, lines: Lines, owner: Definition | None = None
     """Return the target with the examples of its docstring and of the class `owner`."""
     docstring = target.docstring_span
     literal, first_line = docstring.of(target.text), lines.line_at(docstring.start)
-    target = skips(target.text).on(replace(target, examples=examples(literal, first_line, Calls.of(target))))
+    if target.is_documented:
+        target = skips(target.text).on(replace(target, examples=examples(literal, first_line, Calls.of(target))))
     return target if owner is None else replace(target, of_class=class_examples(target, owner, lines))
 
 

@@ -129,7 +129,7 @@ class _BodyPlace:
 
     target: Target
     beside: bool
-    """True if the docstring is on the same line as the header. It then moves to a line of its own."""
+    """True if the body or the docstring is on the same line as the header. It then moves to a line of its own."""
     indent: str
     unit: str
     """Indentation of one level."""
@@ -181,7 +181,7 @@ class _BodyPlace:
         if not self.target.is_stub and has_all_but_comments(old, new):
             return []
         edits = [_smallest(self.target.body.start, old, new)] if old != new else []
-        if self.beside and new:
+        if self.beside and new and self.target.is_documented:
             gap = (self.target.header.end, self.target.docstring_span.start)
             edits.insert(0, Edit(*gap, self.in_file("\n") + self.indent))
         return edits

@@ -279,7 +279,8 @@ def shop(folder: Path) -> Path:
 async def test_tests_that_cannot_run_are_told_of(tmp_path: Path) -> None:
     (shop(tmp_path) / "tests" / "test_ends.py").write_text("import os\nos._exit(1)\n")
     found = await tasks_of(tmp_path, Settings())
-    (why,) = found.left_out
+    why, without = found.left_out
+    assert without.startswith("Pytest ran without --no-such-option, ")
     assert why.startswith("None of the tests in tests/test_ends.py could run: ")
     assert [task.id for task in found.tasks if task.id.endswith("dearest")]  # tests in other files still judge
 

@@ -165,6 +165,32 @@ def test_a_function_whose_fix_leaves_the_test_failing_is_not_the_one(desk: Desk)
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def total(prices):\n    return sum(prices[:2])\n", "def total(prices):\n    return sum(prices)\n"),
+        ("def total(prices):  # all\n\treturn sum(prices[:2])\n", "def total(prices):  # all\n\treturn sum(prices)\n"),
+        ("def total(prices): return sum(prices[:2])\n", "def total(prices):\n    return sum(prices)\n"),
+        ("class Cart:\n  @staticmethod\n  def sum(prices):\n    return sum(prices[:2])\n\ntotal = Cart.sum\n",
+         "class Cart:\n  @staticmethod\n  def sum(prices):\n    return sum(prices)\n\ntotal = Cart.sum\n"),
+    ],
+)  # fmt: skip
+def test_fix_also_tries_functions_without_a_docstring(before: str, after: str, desk: Desk) -> None:
+    path = desk.write(before, "shop.py")
+    desk.write("from shop import total\n\ndef test_two():\n    assert total([1, 2]) == 3\n\n"
+               "def test_three():\n    assert total([1, 2, 3]) == 6\n", "test_shop.py")  # fmt: skip
+    reply = '```python\ndef total(prices):\n    """Add prices."""\n    return sum(prices)\n```'
+    with StandIn([PLAN, reply.replace("total", "sum") if "Cart" in before else reply]).in_thread() as standin:
+        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("fix", "--test", "test_shop.py::test_three", *options)
+        asked = str(standin.requests[0])
+    assert ran.code == 0, ran.error_lines
+    assert path.read_text("utf-8") == after
+    assert any("2/2 tests passed" in line for line in ran.error_lines)
+    assert any("has no docstring, so only tests decide" in line for line in ran.error_lines)
+    assert "assert total([1, 2, 3]) == 6" in asked
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--test", "tests/test_shop.py::test_gone"), "There is no test 'tests/test_shop.py::test_gone'"),

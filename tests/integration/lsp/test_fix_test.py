@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,18 @@ async def test_a_second_function_is_tried_if_the_first_does_not_help(editor: Cli
         kind, message = await editor.told()
     assert editor.text(module) == SHOP.replace("total(prices)} EUR", "sum(prices)} EUR")
     assert (kind, "shop.py::receipt was tried, because it is " in message) == (INFO, True)
+
+
+async def test_a_function_without_a_docstring_is_fixed(editor: Client) -> None:
+    async with StandIn([PLAN, RIGHT]) as standin:
+        editor.settings = told_of(standin)
+        _, uri, _ = await beside(editor)
+        before = re.sub(r' {4}""".*?"""\n', "", SHOP, flags=re.DOTALL)
+        module = await editor.write("shop.py", before)
+        await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
+        kind, message = await editor.told()
+    assert editor.text(module) == before.replace("[:2]", "")
+    assert (kind, "'total' has no docstring, so only tests decide" in message) == (INFO, True)
 
 
 async def test_a_test_that_still_fails_is_told(editor: Client) -> None:

@@ -14,8 +14,8 @@ from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, FailureKind, Outcome, ProjectTestStatus, Status, Target
 from adacoder.journal import Journal
 from adacoder.privacy.access import Access
-from adacoder.project import is_test_file
 from adacoder.sandbox.host import Host
+from adacoder.settings.pytest_files import files_with_tests
 from adacoder.source.locate import locate
 from support.evaluating import Workspace, workspace
 
@@ -135,6 +135,10 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
           "def test_b():\n    total([])"}, {"test_a.py::test_b"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-n 2 --dist load'",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['*.py']",
+          "test_a.py": "from shop import total\ndef test_a():\n    total([])",
+          "checks.py": "from shop import total\ndef test_b():\n    total([])"},
+         {"test_a.py::test_a", "checks.py::test_b"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\nfilterwarnings = ['error']",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, {"test_a.py::test_a"}),
         ({"pyproject.toml": "[tool.pytest.ini_options]\naddopts = '--no-such-option'",
@@ -146,8 +150,8 @@ async def test_which_tests_run_a_function_is_observed_for_each_shape(shop: Shop)
         ({"tests/conftest.py": "raise SystemExit(3)",
           "tests/test_a.py": "from shop import total\ndef test_a():\n    total([])"}, set()),
     ],
-    ids=["conftest", "markers", "xdist", "warnings", "unknown-option", "package", "import-error", "syntax-error",
-         "conftest-exits"],
+    ids=["conftest", "markers", "xdist", "files", "warnings", "unknown-option", "package", "import-error",
+         "syntax-error", "conftest-exits"],
 )  # fmt: skip
 async def test_a_projects_own_configuration_holds(files: Mapping[str, str], reached: set[str], shop: Shop) -> None:
     shop.write(files)
@@ -339,6 +343,57 @@ async def test_a_result_that_several_tests_share_counts_for_all_of_them(name: st
     assert (await shop.fixed(RIGHT)).status is Status.VERIFIED
 
 
+CACHED = f"""import functools
+{TOTAL.replace(chr(10) + "def total", chr(10) + "@functools.cache" + chr(10) + "def total").replace("[1, 2]", "(1, 2)")}
+
+class Prices:
+    @staticmethod
+    @functools.cache
+    def twice(prices):
+        return total(prices) * 2
+
+
+class Lazy:
+    @property
+    def __class__(self):
+        raise RuntimeError("It is not configured.")
+
+
+lazy = Lazy()
+
+
+@functools.lru_cache
+def only():
+    total(())
+    return object()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "entered"),
+    [
+        ("def test_a():\n    total((1,), (1,))", "def test_b():\n    assert total((1,), (1,)) == 0", [True, True]),
+        ("def test_a():\n    Prices.twice((1,))", "def test_b():\n    assert Prices.twice((1,)) == 2", [True, True]),
+        # What several tests share stays, because they may depend on it.
+        ("one = only()\ndef test_a():\n    assert only() is one", "def test_b():\n    assert only() is one",
+         [False, False]),
+        ("@pytest.fixture(scope='module')\ndef one():\n    return only()\ndef test_a(one):\n    assert only() is one",
+         "def test_b(one):\n    assert only() is one", [True, False]),
+    ],
+    ids=["direct", "below", "import", "fixture"],
+)  # fmt: skip
+async def test_a_test_does_not_get_results_from_the_caches_of_other_tests(
+    first: str, second: str, entered: list[bool], shop: Shop
+) -> None:
+    head = "import pytest\nfrom shop import Prices, only, total"
+    shop.write({"shop.py": CACHED, "test_a.py": f"{head}\n{first}\n{second}"})
+    tests, _ = await shop.tests.of(shop.target(), {}, shop.access)
+    assert [(test.name, test.status) for test in tests] == [(f"test_a.py::test_{each}", PASSED) for each in "ab"]
+    verdict = (await shop.fixed(RIGHT)).verdict
+    assert verdict is not None
+    assert [(test.status, test.entered) for test in verdict.tests] == [(PASSED, each) for each in entered]
+
+
 async def test_files_that_cannot_run_together_run_alone(shop: Shop) -> None:
     shop.write({"tests/a/test_it.py": REFUND, "tests/b/test_it.py": REFUND})
     assert (await shop.fixed(RIGHT)).tests == (4, 4)
@@ -446,6 +501,69 @@ async def test_after_a_while_no_further_file_is_observed(shop: Shop) -> None:
     assert notes == ("2 test files did not run, because the others took long: run them yourself.",)
 
 
-def test_a_test_file_is_known_by_its_name() -> None:
-    names = ("test_a.py", "a_test.py", "tests.py", "conftest.py", "latest.py", "test_a.txt")
-    assert [name for name in names if is_test_file(Path(name))] == ["test_a.py", "a_test.py"]
+@pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        (
+            "--no-such --reruns 2 --other=3 -Znope",
+            "--no-such --reruns --other=3 -Znope, which no installed plug-in has",
+        ),
+        ("--tb=no_such_style", "its `addopts`, which it rejects"),
+    ],
+)
+async def test_options_of_missing_plug_ins_are_left_out_alone(options: str, left_out: str, shop: Shop) -> None:
+    shop.write({
+        "pytest.ini": f"[pytest]\naddopts = --own {options} -m 'not slow'\nmarkers = slow",
+        "conftest.py": "def pytest_addoption(parser):\n    parser.addoption('--own', action='store_true')",
+        "test_a.py": "import pytest\nfrom shop import total\ndef test_a():\n    total([])\n"
+        "@pytest.mark.slow\ndef test_b():\n    total([])",
+    })  # fmt: skip
+    tests, (note,) = await shop.tests.of(shop.target(), {}, shop.access)
+    assert note.startswith(f"Pytest ran without {left_out}: ")
+    assert [test.name for test in tests] == ["test_a.py::test_a", "test_a.py::test_b"][: 1 + ("--tb" in options)]
+
+
+@pytest.mark.parametrize(
+    ("files", "tests"),
+    [
+        ({}, {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini": "[pytest]\npython_files = tests.py"}, {"tests.py"}),
+        ({".pytest.ini": "", "setup.cfg": "[tool:pytest]\npython_files = tests.py"},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"tox.ini": "[pytest]\npython_files =\n    tests.py\n    *_check.py"}, {"tests.py", "src/a_check.py"}),
+        ({"setup.cfg": "[tool:pytest]\npython_files = src/*.py"}, {"src/test_b.py", "src/a_check.py", "src/b.py"}),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']"}, {"tests.py"}),
+        ({"pyproject.toml": "[tool.pytest]\npython_files = ['*.py']\ntestpaths = ['./src']"},
+         {"src/test_b.py", "src/a_check.py", "src/b.py"}),
+        ({"pytest.toml": "[pytest]\npython_files = ['tests.py']", "pytest.ini": "[pytest]"}, {"tests.py"}),
+        ({"src/pytest.ini": "[pytest]\npython_files = b.py"}, {"test_a.py", "a_test.py", "src/b.py"}),
+        # A hostile configuration.
+        ({"pytest.ini": "[pytest]\npython_files = " + "*a" * 60 + " " + "x " * 20 + "*.py"}, set()),
+        ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = [1, {}, [], '[', '']"}, set()),
+        ({"pytest.ini": "[pytest\n", "setup.cfg": "x", "tox.ini": "\0" * 9, "pytest.toml": "[" * 9999},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini": "[pytest]\npython_files = tests.py\n" + "#" * 600_000},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini/x": ""}, {"test_a.py", "a_test.py", "src/test_b.py"}),
+    ],
+)  # fmt: skip
+def test_the_configuration_of_pytest_decides_which_files_have_tests(
+    files: Mapping[str, str], tests: set[str], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    names = ("test_a.py", "a_test.py", "tests.py", "conftest.py", "src/test_b.py", "src/a_check.py", "src/b.py")
+    is_test = files_with_tests(tmp_path)
+    assert {name for name in names if is_test(tmp_path / name)} == tests
+
+
+def test_a_link_to_a_configuration_outside_of_the_project_is_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "pytest.ini"
+    outside.write_text("[pytest]\npython_files = tests.py", encoding="utf-8")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    assert files_with_tests(tmp_path)(tmp_path / "tests.py")
+    (folder / "pytest.ini").symlink_to(outside)
+    assert not files_with_tests(folder)(folder / "tests.py")
+    assert files_with_tests(folder)(folder / "test_a.py")

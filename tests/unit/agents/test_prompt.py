@@ -290,6 +290,17 @@ def test_only_a_function_about_fences_may_write_one(name: str, may_stop: bool) -
     assert ("\n```\n" in to_write(packed, "1. Write:\n```\nx\n```").stop) is may_stop
 
 
+def test_a_fence_around_code_is_longer_than_the_fences_in_it() -> None:
+    of = locate(FENCED, Path("/nowhere/pages.py"), Path("/nowhere"), qualname="block")
+    test = 'def test_block():\n    assert block("x") == """\n````\nx\n````\n"""'
+    near = Piece("module", "`````\ncode\n`````", 0)
+    packed = prompt.brief(of, [near], ROLES, window=Window(8192), instructions="", tests=[test])
+    for fence, code in {"````": "def block(code):", "`````": test, "``````": near.text}.items():
+        assert f"\n{fence}python\n{code}" in packed.shared
+        assert f"\n{fence}\n" in packed.shared.partition(code)[2]
+    assert "\n```python\ndef quoted" in briefing(locate(FENCED, of.module.path, Path("/"), qualname="quoted")).shared
+
+
 def test_a_plan_of_its_full_length_is_never_cut() -> None:
     step = "1. Keep what has been seen in a set, and go on with the next word.\n"
     text = (step * 40)[: 512 * 3]

@@ -95,11 +95,9 @@ class CrossChecks:
         """Lock, so that only one answer to the same question is carried out."""
         self._asked: dict[tuple[Uri, str], _Questions] = {}
         self._more: dict[str, CrossCheck] = {}
-        """Comparisons with more differences to ask about.
-
-        The key is the id of a job: the next question follows at its end.
-        """
-        jobs.on_start, jobs.on_end = self._job_began, self._job_ended
+        """Comparisons that may lead to another question, by the id of the job that checks the previous answer."""
+        jobs.on_start.append(self._job_began)
+        jobs.on_end.append(self._job_ended)
 
     def cancel(self, job_id: str | None) -> list[str]:
         """Cancel the comparison with this id, or all comparisons if the id is None.

@@ -51,10 +51,10 @@ class Jobs:
         self._running: dict[str, Job] = {}
         self._is_idle = asyncio.Event()
         self._is_idle.set()
-        self.on_start: Callable[[], None] = lambda: None
-        """Callback that runs when a job starts."""
-        self.on_end: Callable[[Job], None] = lambda job: None
-        """Callback that runs when a job has ended, after its evidence was stored."""
+        self.on_start: list[Callable[[], None]] = []
+        """Callbacks that run when a job starts."""
+        self.on_end: list[Callable[[Job], None]] = []
+        """Callbacks that run when a job has ended, after its evidence was stored."""
         self._closing = False
 
     def of(self, uri: Uri) -> list[Job]:
@@ -85,7 +85,8 @@ class Jobs:
             raise TargetError(f"AdaCoder is already working on '{job.target.name}': wait for it, or cancel it.")
         self._running[job.id] = job
         self._is_idle.clear()
-        self.on_start()
+        for tell in self.on_start:
+            tell()
         job.moved = self._refresh
         job.task = asyncio.create_task(JobWork(job, self._client, self._results).run(), name=f"adacoder {job.label}")
         job.task.add_done_callback(lambda _: self._ended(job))
@@ -171,7 +172,8 @@ class Jobs:
             # client.
             if ending.applied or ending.kept or not (job.reply or edits_of(ending.outcome)):
                 self._shown.found(job.snapshot, ending.outcome, is_inserted=ending.applied, job_id=job.result_id)
-            self.on_end(job)
+            for tell in self.on_end:
+                tell(job)
         self._refresh()
 
     def _refresh(self) -> None:

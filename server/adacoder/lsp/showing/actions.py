@@ -18,7 +18,7 @@ from adacoder.lsp.jobs.results import KeptResult
 from adacoder.lsp.showing.diagnostics import DIFFERS, SOURCE, UNREACHED
 from adacoder.lsp.showing.evidence import Evidence
 from adacoder.lsp.snapshot import Snapshot
-from adacoder.project import is_page, is_test_file
+from adacoder.project import is_page
 from adacoder.report.differences import answers
 from adacoder.source.notebook import alone
 
@@ -275,10 +275,11 @@ def _documenting(snapshot: Snapshot, line: int) -> list[Offer]:
 
 def _testing(snapshot: Snapshot, line: int) -> list[Offer]:
     """Return the action to make the test at `line` pass."""
+    from adacoder.settings.pytest_files import files_with_tests
     from adacoder.source.locate import test_at
 
-    test = test_at(snapshot.text, line) if is_test_file(snapshot.path) else None
-    if test is None:
+    test = test_at(snapshot.text, line)
+    if test is None or not files_with_tests(snapshot.folder)(snapshot.path):
         return []
     title = f"Fix with AdaCoder: make '{test.rpartition('::')[2]}' pass"
     return [Offer(FIX_KIND, title, COMMAND + "fixTest")]

@@ -102,6 +102,7 @@ def on_change(ls: AdaCoderServer, params: types.DidChangeTextDocumentParams) -> 
 
 def _changed(ls: AdaCoderServer, document_uri: str, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
     uri = Uri(document_uri)
+    ls.state.tests_ahead.changed()
     if (document := ls.state.shown.document(uri)) is not None:
         ls.state.shown.evidence.changed(uri, changes, document.lines)
 
@@ -112,8 +113,10 @@ def on_close(ls: AdaCoderServer, params: types.DidCloseTextDocumentParams) -> No
 
 
 def on_save(ls: AdaCoderServer, params: types.DidSaveTextDocumentParams) -> None:
-    """Handle `textDocument/didSave`: check the file if the setting `checkOnSave` is on."""
-    ls.state.saving.saved(Uri(params.text_document.uri))
+    """Handle `textDocument/didSave`: check the file if `checkOnSave` is on, and run tests ahead of a job."""
+    uri = Uri(params.text_document.uri)
+    ls.state.saving.saved(uri)
+    ls.state.tests_ahead.saved(uri)
 
 
 def _explained(ls: AdaCoderServer, params: types.CodeActionParams, reason: str) -> Any:

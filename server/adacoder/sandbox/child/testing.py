@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+from functools import _lru_cache_wrapper
 from os.path import basename, dirname, isabs, isdir, isfile, join, realpath
 from time import perf_counter
 from traceback import format_exception_only, format_tb
@@ -49,7 +50,9 @@ _OF_PLUGINS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
 """Options that switch off installed plug-ins, by the plug-in's module."""
 _INTERNAL_ERROR, _USAGE_ERROR = 3, 4
 _NO_ADDOPTS = ("-o", "addopts=")
-"""Options for a second try without the project's own options, which may need a missing plug-in."""
+"""Options for a second try, because pytest may reject the project's own options."""
+WITHOUT = "Pytest ran without "
+"""Beginning of notes about options that were left out. The tests still ran."""
 
 
 def run(
@@ -71,17 +74,17 @@ def run(
     """
     if isdir(folder):
         os.chdir(folder)
-    observes = _OfProject(folder) if observer is None else _OfTarget(observer)
+    observes = _OfProject(folder) if observer is None else _OfTarget(observer, folder)
     try:
         import pytest  # noqa: F401  # to find out if it is installed
     except ImportError as error:
         told = "\n".join(_with_unittest(names, folder, tell, observes, str(error)))
         return [told[:EXPLANATION_LIMIT], *observes.files()]
-    plugin = _Plugin(tell, observes)
+    plugin = _Plugin(tell, observes, names, folder)
     _run_pytest(plugin, [*(["--assert=plain"] if is_plain else []), *names], folder)
     if plugin.has_run and plugin.told < plugin.collected:
         plugin.troubles.append(f"{plugin.collected - plugin.told} of {plugin.collected} tests did not run.")
-    troubles = "\n".join(plugin.troubles)[:EXPLANATION_LIMIT]
+    troubles = "\n".join([*plugin.troubles, *plugin.without])[:EXPLANATION_LIMIT]
     return [troubles, *plugin.observing.files()]
 
 
@@ -123,20 +126,43 @@ def namespace(path: str, folder: str) -> dict[str, object]:
 
 
 class _OptionPlugin:
-    """A pytest plug-in that accepts the option `--adacoder`, because the project may set it in `addopts`.
+    """A pytest plug-in that removes unknown options from the project's `addopts`.
 
-    AdaCoder's own plug-in, which defines the option, is disabled here.
+    It also accepts the option `--adacoder`, because AdaCoder's own plug-in, which defines the option, is disabled here.
     """
+
+    given: Sequence[str] = ()
+    """The files and tests to run."""
+    without: tuple[str, ...] = ()
+    """Troubles with the project's `addopts`."""
 
     def pytest_addoption(self, parser: Any) -> None:
         """Add the option. It has no effect."""
         parser.addoption("--adacoder", action="store_true")
+
+    def pytest_load_initial_conftests(self, parser: Any, args: list[str]) -> None:
+        """Leave unknown options out, each with its value. Plug-ins and the conftest have added theirs before."""
+        unknown = [arg for arg in parser.parse_known_and_unknown_args(args)[1] if arg[:1] == "-"]
+        if unknown:
+            kept: list[str] = []
+            before = ""
+            for arg in args:
+                is_value = before in unknown and arg[:1] != "-" and arg not in self.given
+                kept += [] if is_value or arg in unknown else [arg]
+                before = arg
+            args[:] = kept
+            shown = " ".join(" ".join(unknown).split())[:TEXT_LIMIT]
+            self.without = (f"{WITHOUT}{shown}, which no installed plug-in has: install the plug-in.",)
+
+    # pytest 7 loads a conftest after the hooks without `trylast`. The decorator would import pytest.
+    pytest_load_initial_conftests.pytest_impl = {"trylast": True}  # type: ignore[attr-defined]  # noqa: RUF012
 
 
 class _NamesPlugin(_OptionPlugin):
     """A pytest plug-in that runs the autouse fixtures for one file, and no tests."""
 
     def __init__(self, path: str) -> None:
+        self.given = (path,)
         self._path = path
         self._item: Any = None
         self.names: dict[str, object] = {}
@@ -195,6 +221,7 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
     options: tuple[str, ...] = ()
     for _ in range(2):
         plugin.troubles.clear()
+        plugin.without = (f"{WITHOUT}its `addopts`, which it rejects: correct them.",) if options == _NO_ADDOPTS else ()
         try:
             code = pytest.main([*_OPTIONS, *own, *added, *options, *arguments], plugins=[plugin])
         except BaseException as error:  # A conftest may raise anything, even SystemExit.
@@ -212,7 +239,13 @@ def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
 class _Plugin(_OptionPlugin):
     """A pytest plug-in that reports each test. Its hooks need no decorators, because pytest is imported later."""
 
-    def __init__(self, tell: Callable[..., None], observing: _OfTarget | _OfProject) -> None:
+    def __init__(
+        self, tell: Callable[..., None], observing: _OfTarget | _OfProject, names: Sequence[str], folder: str
+    ) -> None:
+        self._folder = folder
+        self._caches: list[Any] = []
+        """The caches to empty before each test. Only then is it observed which functions the test needs."""
+        self.given = names
         self._tell = tell
         self.observing = observing
         self._began = 0.0
@@ -246,12 +279,15 @@ class _Plugin(_OptionPlugin):
     def pytest_collection_finish(self, session: Any) -> None:
         """End the observation of imports."""
         self.collected = len(session.items)
+        self._caches = _empty_caches(self._folder)
         self._shared.update(self.observing.stop()[1])
 
     def pytest_fixture_setup(self, fixturedef: Any) -> None:
         """Record whether a fixture is shared by several tests."""
         is_own = fixturedef.argname.startswith(("_xunit", "_unittest")) or self.observing.owns(fixturedef.func)
-        self._has_wider = self._has_wider or (fixturedef.scope != "function" and is_own)
+        if fixturedef.scope != "function" and is_own:
+            self._has_wider = True
+            self._caches.clear()  # The next tests may depend on results of the fixture.
 
     def pytest_runtest_call(self) -> None:
         """End the observation of shared fixtures."""
@@ -264,6 +300,8 @@ class _Plugin(_OptionPlugin):
         self._has_wider = False
         self._outcome, self._explanation, self._message, self._bases, self._source = "", "", "", "", ""
         self._lacks = False
+        for cache in self._caches:
+            _lru_cache_wrapper.cache_clear(cache)
         self.observing.start()
         self._began = _clock()
 
@@ -301,6 +339,22 @@ class _Plugin(_OptionPlugin):
         self._tell(
             nodeid, self._outcome, str(int(seconds * 1000)), entered, *details, *sorted({*places, *self._shared})
         )
+
+
+def _empty_caches(folder: str) -> list[Any]:
+    """Return the functions of the modules in a folder that have an `lru_cache`, if the cache is empty."""
+    top = join(realpath(folder), "")
+    found: list[Any] = []
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        file = names.get("__file__")
+        if isinstance(file, str) and realpath(file).startswith(top):
+            found += names.values()
+            # A proxy may run code when `isinstance` reads its `__class__`.
+            classes = [each for each in names.values() if issubclass(type(each), type)]
+            found += [each for owner in classes for each in vars(owner).values()]
+    found = [each.__func__ if type(each) in (classmethod, staticmethod) else each for each in found]
+    return [each for each in found if type(each) is _lru_cache_wrapper and not each.cache_info().currsize]
 
 
 def _with_unittest(
@@ -464,15 +518,18 @@ def _source(function: Any) -> str:
 
 
 class _OfTarget:
-    def __init__(self, observer: observing.Observer) -> None:
+    def __init__(self, observer: observing.Observer, folder: str) -> None:
         self._observer = observer
+        self._folder = join(realpath(folder), "")
 
     def start(self) -> None:
         self._observer.entered = False
         self._observer.start()
 
-    def owns(self, _function: object) -> bool:
-        return False
+    def owns(self, function: object) -> bool:
+        """Return whether a function is in the folder."""
+        code = getattr(function, "__code__", None)
+        return realpath(getattr(code, "co_filename", "")).startswith(self._folder)
 
     def places(self) -> Iterable[str]:
         return ()
