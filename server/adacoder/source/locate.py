@@ -33,6 +33,7 @@ from adacoder.source.dunder_test import NAME as DUNDER_TEST
 from adacoder.source.dunder_test import dunder_test
 from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
+from adacoder.source.notebook import start_of
 from adacoder.source.skips import skips
 from adacoder.source.stubs import is_stub
 
@@ -119,6 +120,12 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
         return None
     nearest = min(same, key=lambda start: abs(start - target.definition.start))
     return locate(text, target.module.path, workspace, line=line_number(text, nearest))
+
+
+def number_above(target: Target) -> int:
+    """Return the number of functions above `target` in its document that have the same qualified name."""
+    before = target.text[start_of(target) : target.definition.start]
+    return sum(each.qualname == target.qualname for each in definitions(before))
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:

@@ -99,8 +99,8 @@ class Results:
         self._kept: dict[str, KeptResult] = {}
         """Kept results by the id of their job, the oldest first."""
         self._files: ResultFiles | None = None
-        self._wishes: dict[tuple[Path, str], str] = {}
-        """The user's latest wishes, by file and function."""
+        self._wishes: dict[tuple[Uri, str, int], str] = {}
+        """The user's latest wishes, by document, function, and number of functions of the same name above it."""
 
     # Ended jobs
 
@@ -144,9 +144,12 @@ class Results:
         latest_first = dict.fromkeys(reversed(fitting))
         return tuple(reversed([*latest_first][:_CANDIDATES]))
 
-    def wish(self, target: Target, wish: str | None) -> str:
-        """Return the user's latest wish for a function, which is `wish` unless that is None; empty if there is none."""
-        key = (target.module.path, target.qualname)
+    def wish(self, uri: Uri, qualname: str, above: int, wish: str | None) -> str:
+        """Return the user's latest wish for a function, which is `wish` unless that is None; empty if there is none.
+
+        `above` is the number of functions of the same name above the function.
+        """
+        key = (uri, qualname, above)
         latest = self._wishes.pop(key, "") if wish is None else wish
         if latest:
             self._wishes[key] = latest
@@ -206,7 +209,11 @@ class Results:
         return [*reversed(list(self._kept.values()))]
 
     def moved(self, old: str, new: str, path_of: Callable[[Uri], Path | None]) -> None:
-        """Let the kept results for the file or folder `old` follow it to `new`. `path_of` returns the new paths."""
+        """Let kept results and wishes for the file or folder `old` follow it to `new`. `path_of` returns new paths."""
+        self._wishes = {
+            (renamed(uri, old, new) or uri, qualname, above): wish
+            for (uri, qualname, above), wish in self._wishes.items()
+        }
         for result in self.latest():
             if (uri := renamed(result.uri, old, new)) is not None:
                 self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri) or result.path)
