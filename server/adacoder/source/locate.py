@@ -111,15 +111,16 @@ def test_at(text: str, line: int) -> str | None:
 
 def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
     """Find `target` in a later text of its file, the nearest if there are several; None if its source has changed."""
-    same = [
-        each.span.start
-        for each in definitions(text)
-        if each.qualname == target.qualname and each.span.of(text) == target.source
-    ]
+    same = starts(text, target.qualname, target.source)
     if not same:
         return None
     nearest = min(same, key=lambda start: abs(start - target.definition.start))
     return locate(text, target.module.path, workspace, line=line_number(text, nearest))
+
+
+def starts(text: str, qualname: str, source: str) -> list[int]:
+    """Return the offsets in `text` of the functions with this name and this source."""
+    return [each.span.start for each in definitions(text) if (each.qualname, each.span.of(text)) == (qualname, source)]
 
 
 def number_above(target: Target) -> int:

@@ -4,8 +4,9 @@ Other modules read everything about an ended job from here: its answer, its jour
 Kept results have their own limit, because some of them come from earlier servers. After `restore`, kept results are
 also written to files.
 
-A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. To insert
-the result, AdaCoder finds the function in the current text and evaluates the result there again.
+A kept result belongs to a function, not to a text. The function is identified by its name and its parameters. Among
+several functions of that name, it is the one whose text is unchanged. To insert the result, AdaCoder finds the function
+in the current text and evaluates the result there again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Statu
 from adacoder.journal import Evaluated
 from adacoder.lsp.from_proto import UNNAMED
 from adacoder.lsp.snapshot import renamed
+from adacoder.pytext import line_number
 from adacoder.report.step_words import brief_score
+from adacoder.source.locate import starts
+from adacoder.source.notebook import alone
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
 from adacoder.task import Mode
@@ -320,17 +324,23 @@ class KeptResult:
         """Return whether the result can be inserted into `target`. A result that is already there does not fit."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
-        if self.candidate is None:
+        if self.candidate is None or target.source == self.source:
             return target.source == self.source
+        if self.source in target.text and starts(alone(target).text, self.qualname, self.source):
+            return False  # another function of this name still has the text for which the result was found
         return same_parameters(self.signature, target.signature)
 
     def function_in(self, snapshot: Snapshot) -> Target:
         """Return the function of this result in the text of a snapshot.
 
+        If several functions have its name, return the function whose text is unchanged.
+
         Raises:
             AdaCoderError: the function does not exist, or the result does not fit the function.
         """
-        target = snapshot.find(qualname=self.qualname)
+        code = snapshot.code
+        same = starts(code, self.qualname, self.source) if self.source in code else []
+        target = snapshot.find(line=line_number(code, same[0])) if same else snapshot.find(qualname=self.qualname)
         if not self.fits(target):
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target

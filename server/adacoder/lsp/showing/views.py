@@ -7,7 +7,7 @@ be inserted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, is_file, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.messages import counted
 from adacoder.project import PAGES, is_page
-from adacoder.pytext import Lines
+from adacoder.pytext import Lines, line_number
 from adacoder.report.differences import brief, compared, outputs
 
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ async def on_code_lens(
     evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
     if is_page(snapshot.path):
         functions = _of_page(evidence)
-    return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+    place: dict[str, JSON] = {"uri": uri, "version": snapshot.version}
+    return list(code_lenses(functions, evidence, jobs, kept, place, document.lines, encoding_of(ls.workspace)))
 
 
 def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
@@ -214,13 +215,14 @@ def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
     return (Skimmed(PAGE, evidence[0].first if evidence else 0, is_stub=False),)
 
 
-def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
-    """Return the kept results that still fit their functions."""
+def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[tuple[int, KeptResult]]:
+    """Return the kept results that still fit their functions, with the first lines of the functions."""
     found = []
     for result in kept:
         with suppress(TargetError):
-            result.function_in(snapshot)
-            found.append(result)
+            target = result.function_in(snapshot)
+            line = line_number(target.text, target.definition.start) - target.module.first_line
+            found.append((line, result))
     return found
 
 
@@ -318,21 +320,25 @@ def code_lenses(
     functions: Iterable[Skimmed],
     evidence: Iterable[Placed],
     running: Iterable[Job],
-    kept: Sequence[KeptResult],
-    uri: str,
+    kept: Sequence[tuple[int, KeptResult]],
+    place: Mapping[str, JSON],
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses of a document: for running jobs, stubs, evidence and kept results."""
+    """Yield the lenses of a document: for running jobs, stubs, evidence and kept results.
+
+    `place` has the document's `uri` and `version`. Their lines distinguish functions of one name.
+    """
     jobs = {job.target.qualname: job for job in running}
-    known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
+    known = {placed.first: placed for placed in evidence if placed.holds}
     for function in functions:
-        name = function.qualname
+        name, placed = function.qualname, known.get(function.line)
         if name not in jobs:
-            yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
-            yield from _of_question(function, known.get(name), lines, encoding)
-        for title, command in _own(function, jobs.get(name), known.get(name)) if function.line < len(lines) else ():
-            arguments: dict[str, JSON] = {"uri": uri, "qualifiedName": name}
+            yield from _of_kept(function, [each for line, each in kept if line == function.line], lines, encoding)
+            yield from _of_question(function, placed, lines, encoding)
+        for title, command in _own(function, jobs.get(name), placed) if function.line < len(lines) else ():
+            position: JSON = {"line": function.line, "character": 0}
+            arguments: dict[str, JSON] = {**place, "position": position, "qualifiedName": name}
             if name in jobs:
                 arguments = {"jobId": jobs[name].id}
             if command == "journal":
