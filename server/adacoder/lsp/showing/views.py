@@ -242,7 +242,11 @@ async def on_inline_completion(
 ) -> list[types.InlineCompletionItem] | None:
     """`textDocument/inlineCompletion`: return the verified results that are kept for the function at the cursor."""
     kept, encoding = ls.state.results.of(snapshot.uri), encoding_of(ls.workspace)
-    return await ls.state.read(completions, snapshot, params.position, kept, encoding) or None
+    found = await ls.state.read(completions, snapshot, params.position, kept, encoding)
+    with suppress(TargetError):  # the document may be closed now
+        if found and take(ls.workspace, snapshot.uri).same_as(snapshot):
+            return found
+    return None
 
 
 async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
