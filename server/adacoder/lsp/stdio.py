@@ -18,7 +18,7 @@ from pygls.io_ import StdinAsyncReader
 
 from adacoder.aside import in_a_process
 from adacoder.lsp.language_server import AdaCoderServer, register
-from adacoder.programs import run, take_stdio
+from adacoder.programs import run, take_stdio, watch_without_threads
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncReader
@@ -104,6 +104,7 @@ class _Writer:
 
 
 async def _serve(server: AdaCoderServer, stdin: BinaryIO, *, must_block: bool) -> None:
+    watch_without_threads()
     async with in_a_process():  # jobs read long texts in this second process, so it ends after the last job
         try:
             async with _reader(server, stdin, must_block=must_block) as reader:
