@@ -6,8 +6,9 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Server } from "../src/server";
 import { registerTests } from "../src/tests/explorer";
 import type { DocstringResult, ExampleResult } from "../src/tests/results";
-import { CancellationTokenSource, Uri, commands, controllers, debug, files, installed, changed, closed, deleted, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
+import { CancellationTokenSource, Uri, commands, controllers, debug, files, installed, changed, closed, deleted, disk, edited, folders, refoldered, saved, window, workspace, type Request, type TestController, type TestItem } from "./fake/vscode";
 
+vi.mock("node:fs/promises", async () => (await import("./fake/vscode")).disk);
 vi.mock("vscode-languageclient/node", () => import("vscode-languageserver-protocol/node"));
 
 const RUN = 0;
@@ -198,13 +199,13 @@ test("files are in folders, which run as a whole and are gone with their last fi
 test("many files are read at a time, and not all of them at once", async () => {
   for (let number = 0; number < 300; number += 1) files.set(`/project/many/${String(number)}.py`, ">>> 1");
   let [open, most] = [0, 0];
-  const read = workspace.fs.readFile;
-  const reading = vi.spyOn(workspace.fs, "readFile").mockImplementation(async (uri) => {
+  const read = disk.readFile;
+  const reading = vi.spyOn(disk, "readFile").mockImplementation(async (path) => {
     open += 1;
     most = Math.max(most, open);
     await new Promise(setImmediate);
     open -= 1;
-    return read(uri);
+    return read(path);
   });
   const { controller } = explorer(passing);
   await controller.resolveHandler?.();

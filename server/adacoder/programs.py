@@ -60,6 +60,19 @@ async def _all_started(loop: asyncio.AbstractEventLoop) -> None:
         await asyncio.wait(here)
 
 
+def watch_without_threads() -> None:
+    """Let the running event loop of the main thread notice the ends of its processes as Python 3.12 does.
+
+    Python 3.11 starts a thread for each process. Meanwhile, the loop waits for a processor.
+    """
+    if sys.platform == "linux" and sys.version_info < (3, 12):
+        with suppress(AttributeError, OSError):  # this Python, the kernel or a sandbox may not offer it
+            os.close(os.pidfd_open(os.getpid()))
+            watcher = asyncio.PidfdChildWatcher()
+            watcher.attach_loop(asyncio.get_running_loop())
+            asyncio.set_child_watcher(watcher)
+
+
 def starting(start: Coroutine[object, object, Process]) -> asyncio.Task[Process]:
     """Start a process in a separate task and return the task. `start` is a call of `create_subprocess_exec`.
 

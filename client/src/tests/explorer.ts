@@ -1,6 +1,7 @@
 /** The Test Explorer: docstring examples as tests. The server lists them and reports their results. */
 
 import { randomUUID } from "node:crypto";
+import { access, readFile } from "node:fs/promises";
 import {
   BranchCoverage,
   FileCoverage,
@@ -503,7 +504,7 @@ async function isOwn(uri: Uri, folder: Uri): Promise<boolean> {
   const path = uri.path.slice(folder.path.length);
   for (const { index, 0: name } of path.matchAll(OUTPUT)) {
     try {
-      await workspace.fs.readFile(Uri.joinPath(folder, `${path.slice(0, index)}${name}/__init__.py`));
+      await access(Uri.joinPath(folder, `${path.slice(0, index)}${name}/__init__.py`).fsPath);
     } catch {
       return false;
     }
@@ -518,9 +519,10 @@ async function mayHaveExamples(uri: Uri): Promise<boolean> {
   return uri.path.endsWith(".py") || open.getText().includes(PROMPT.toString());
 }
 
+/** Reads the file without VS Code's file system, which asks the window before each file. */
 async function hasPrompt(uri: Uri): Promise<boolean> {
   try {
-    return Buffer.from(await workspace.fs.readFile(uri)).includes(PROMPT);
+    return (await readFile(uri.fsPath)).includes(PROMPT);
   } catch {
     return false; // already deleted
   }

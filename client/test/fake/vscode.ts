@@ -297,6 +297,14 @@ export const tests = {
 
 /** The files of the workspace, whose folders are `/project` and `/second`. */
 export const files = new Map<string, string>();
+/** Node's functions for files, which read {@link files}. */
+export const disk = {
+  readFile: (path: string): Promise<Buffer> => {
+    const text = files.get(path);
+    return text === undefined ? Promise.reject(new Error("ENOENT")) : Promise.resolve(Buffer.from(text));
+  },
+  access: (path: string): Promise<unknown> => disk.readFile(path),
+};
 /** The settings, by their full names. */
 export const settings = new Map<string, unknown>();
 
@@ -334,12 +342,6 @@ export const workspace = {
   workspaceFolders: folders,
   textDocuments: [] as { uri: Uri; languageId: string; isDirty?: boolean; version?: number; getText?: () => string }[],
   findFiles: (): Promise<Uri[]> => Promise.resolve([...files.keys()].map((path) => Uri.file(path))),
-  fs: {
-    readFile: (uri: Uri): Promise<Buffer> => {
-      const text = files.get(uri.path);
-      return text === undefined ? Promise.reject(new Error("FileNotFound")) : Promise.resolve(Buffer.from(text));
-    },
-  },
   createFileSystemWatcher: () => ({
     onDidCreate: changed.event,
     onDidChange: changed.event,

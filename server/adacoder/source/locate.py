@@ -33,6 +33,7 @@ from adacoder.source.dunder_test import NAME as DUNDER_TEST
 from adacoder.source.dunder_test import dunder_test
 from adacoder.source.examples import UnreadableExample, examples
 from adacoder.source.literal import read_literal
+from adacoder.source.notebook import start_of
 from adacoder.source.skips import skips
 from adacoder.source.stubs import is_stub
 
@@ -113,16 +114,23 @@ def locate_again(target: Target, text: str, workspace: Path) -> Target | None:
 
     If the function occurs several times, the occurrence nearest to the old position is chosen.
     """
-    same = [
-        each.span.start
-        for each in definitions(text)
-        if each.qualname == target.qualname and each.span.of(text) == target.source
-    ]
+    same = starts(text, target.qualname, target.source)
     if not same:
         return None
     nearest = min(same, key=lambda start: abs(start - target.definition.start))
     line = line_number(text, nearest)
     return locate(text, target.module.path, workspace, line=line, bare=not target.is_documented)
+
+
+def starts(text: str, qualname: str, source: str) -> list[int]:
+    """Return the offsets in `text` of the functions with this name and this source."""
+    return [each.span.start for each in definitions(text) if (each.qualname, each.span.of(text)) == (qualname, source)]
+
+
+def number_above(target: Target) -> int:
+    """Return the number of functions above `target` in its document that have the same qualified name."""
+    before = target.text[start_of(target) : target.definition.start]
+    return sum(each.qualname == target.qualname for each in definitions(before))
 
 
 def counterpart(target: Target, text: str, workspace: Path) -> Target | None:

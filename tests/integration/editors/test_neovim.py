@@ -51,6 +51,8 @@ FILES = {
     "inner/page.md": "    >>> 1 + 1\n    2\n",
 }
 NAMES = tuple(name for text in FILES.values() for name in re.findall(r"def (\w+)", text))
+ATTACHED = "lua vim.wait(20000, function() return #vim.tbl_keys(require('adacoder').clients) == {} end)"
+"""Waits until a number of servers run."""
 SUGGESTED = "    >>> shout('a')\n    'A'\n"
 
 
@@ -153,10 +155,10 @@ async def test_health(program: str | None, tmp_path: Path) -> None:
     nowhere = "127.0.0.1:1"
     async with StandIn(reply) as standin:
         well = await health(neovim, tmp_path, OLLAMA_HOST=standin.host)
-        attached = "lua vim.wait(20000, function() return next(require('adacoder').clients) end)"
-        served = await health(neovim, tmp_path, "edit some.py", attached, OLLAMA_HOST=standin.host)
+        served = await health(neovim, tmp_path, "edit some.py", ATTACHED.format(1), OLLAMA_HOST=standin.host)
         assert not standin.requests  # no model is loaded
     without_model = await health(neovim, tmp_path, OLLAMA_HOST=nowhere)
+    served_without_model = await health(neovim, tmp_path, "edit some.py", ATTACHED.format(1), OLLAMA_HOST=nowhere)
     assert "OK" in marked(well, "Neovim ")
     assert "OK" in marked(well, "'adacoder' is ")
     assert "0.1.0" in marked(well, "AdaCoder: ")
@@ -166,8 +168,28 @@ async def test_health(program: str | None, tmp_path: Path) -> None:
     assert "with your settings" not in well
     assert "with your settings" in served
     assert MODEL in marked(served, "Model: ")
-    assert "ERROR" in marked(without_model, "Ollama: ")
-    assert "ollama serve" in without_model
+    assert "with your settings" in served_without_model
+    for text in (without_model, served_without_model):
+        assert "ERROR" in marked(text, "Ollama: ")
+        assert "ollama serve" in text
+
+
+@BOTH
+async def test_health_of_each_server(program: str | None, tmp_path: Path) -> None:
+    neovim = install(program, tmp_path)
+    for project, window in (("one", 4096), ("two", 6144)):
+        (tmp_path / project).mkdir()
+        settings = f"[tool.adacoder]\ncontextTokens = {window}\n"
+        (tmp_path / project / "pyproject.toml").write_text(settings, encoding="utf-8")
+        (tmp_path / project / "some.py").write_text(FILES["written.py"], encoding="utf-8")
+    async with StandIn(reply) as standin:
+        edits = [f"edit {tmp_path / project}/some.py" for project in ("one", "two")]
+        both = await health(neovim, tmp_path, *edits, ATTACHED.format(2), OLLAMA_HOST=standin.host)
+    _, one, two = both.split("AdaCoder in ")
+    assert one.startswith("~/one")
+    assert two.startswith("~/two")
+    assert "4,096 tokens" in marked(one, "Context: ")
+    assert "6,144 tokens" in marked(two, "Context: ")
 
 
 @BOTH
@@ -178,7 +200,11 @@ async def test_health_without_bubblewrap_or_adacoder(program: str | None, tmp_pa
     bin_.mkdir()
     missing = await health(neovim, tmp_path, PATH=str(bin_))
     (bin_ / "adacoder").symlink_to(Path(sys.executable).parent / "adacoder")
+    (tmp_path / "some.py").write_text(FILES["written.py"], encoding="utf-8")
     weak = await health(neovim, tmp_path, PATH=str(bin_))
+    weak_server = await health(neovim, tmp_path, "edit some.py", ATTACHED.format(1), PATH=str(bin_))
     assert "ERROR" in marked(missing, "'adacoder' is not")
-    assert "WARN" in marked(weak, "Isolation: lsm")
-    assert "apt install bubblewrap" in weak
+    assert "with your settings" in weak_server
+    for text in (weak, weak_server):
+        assert "WARN" in marked(text, "Isolation: lsm")
+        assert "apt install bubblewrap" in text

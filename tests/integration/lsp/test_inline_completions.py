@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -120,6 +121,25 @@ async def test_what_is_not_offered(
     text = editor.text(uri)
     assert len(await offered(editor, uri, text.rindex('"""') + 3)) == count
     assert not await offered(editor, uri, 0)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_a_body_is_not_offered_if_the_text_changes_before_the_answer(editor: Client, changed: bool) -> None:
+    others = "".join(f'\n\ndef f{number}():\n    """Return 1."""\n    return 1\n' for number in range(500))
+    uri = await kept(editor, GOOD, "initials", f"{ABOVE}{STUB}{others}")
+    text = editor.text(uri)
+    place = editor.position(text, text.index("\n\n\ndef f0"))
+    document, around = {"uri": uri}, {"start": place, "end": place}
+    before = {"textDocument": document, "range": around, "context": {"diagnostics": []}}
+    waiting = [(await editor.begin("textDocument/codeAction", before))[1] for _ in range(20)]
+    params = {"textDocument": document, "position": place, "context": {"triggerKind": 2}}
+    _, answer = await editor.begin("textDocument/inlineCompletion", params)
+    await editor.execute("status")  # the server has begun to answer
+    assert not answer.done()
+    if changed:
+        await editor.change(uri, "# above", "# typed meanwhile")
+    assert bool(await answer) is not changed
+    await asyncio.gather(*waiting)
 
 
 async def test_text_beside_the_docstring_is_not_left_above_a_body(editor: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import textwrap
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,35 @@ async def test_it_is_offered_as_long_as_it_fits_the_signature(editor: Client) ->
             if not fits:
                 answer = await editor.execute("insert", {"jobId": job})
                 assert (answer["accepted"], "other parameters" in answer["reason"]) == (False, True)
+
+
+@pytest.mark.parametrize("preview", [False, True])
+async def test_the_lenses_of_functions_of_one_name_act_on_their_own_function(editor: Client, preview: bool) -> None:
+    first = f"if __debug__:\n{textwrap.indent(STUB, '    ')}"
+    second = f"else:\n{textwrap.indent(STUB.replace('in capitals', 'in large letters'), '    ')}"
+    async with StandIn([GOOD]) as standin:
+        editor.settings = told_of(standin, preview=preview, maxIterations=0)
+        uri = await editor.write("names.py", first + second)
+
+        async def lenses() -> list[tuple[int, str, Any]]:
+            found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+            return [(lens["range"]["start"]["line"], lens["command"]["title"], lens["command"]) for lens in found]
+
+        generate, other = await lenses()
+        assert (generate[:2], other[:2]) == ((1, "Generate"), (first.count("\n") + 1, "Generate"))
+        await editor.take(generate[2])
+        await editor.told()
+        if preview:
+            (insert,) = (lens for lens in await lenses() if lens[1] == "Insert")
+            offers = [
+                title.startswith(INSERT) for at in ("capitals", "letters") for title in await titles(editor, uri, at)
+            ]
+            assert (insert[0], offers.index(True), offers.count(True)) == (1, 0, 1)
+            editor.received.clear()
+            await editor.take(insert[2])
+            await editor.told()
+        assert editor.text(uri) == first + textwrap.indent(BODY, "    ") + second
+        assert [lens[:2] for lens in await lenses()] == [(1, "✓ 2/2 examples"), (first.count("\n") + 2, "Generate")]
 
 
 async def test_what_passes_some_examples_is_kept(editor: Client) -> None:

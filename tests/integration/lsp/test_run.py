@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import pytest
@@ -152,6 +153,28 @@ async def test_a_wish_holds_for_later_jobs_on_the_function(editor: Client) -> No
         assert await asked("another")
         assert not await asked("generate", wish="")
         assert not await asked("another")
+
+
+async def test_functions_of_one_name_have_their_own_wishes(editor: Client) -> None:
+    indented = textwrap.indent(STUB, "    ")
+    async with StandIn([WRONG]) as standin:
+        editor.settings = told_of(standin, maxIterations=0)
+        file = await editor.write("names.py", f"if __debug__:\n{indented}else:\n{indented}")
+        notebook = await editor.open_notebook("names.ipynb", STUB, STUB)
+
+        async def asked(uri: str, line: int, **wish: str) -> bool:
+            place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 0}}
+            await editor.request("adacoder/run", {**place, "mode": "generate", "apply": False, **wish})
+            return "use a loop" in str(standin.requests[-1]["messages"])
+
+        for first, second in (((file, 1), (file, 10)), ((notebook.cells[0], 0), (notebook.cells[1], 0))):
+            assert await asked(*first, wish="use a loop")
+            assert not await asked(*second)
+            assert await asked(*first)
+        renamed = {"oldUri": file, "newUri": editor.uri("others.py")}
+        await editor.write("others.py", editor.text(file))
+        await editor.notify("workspace/didRenameFiles", {"files": [renamed]})
+        assert await asked(renamed["newUri"], 1)
 
 
 async def test_a_wish_without_a_model_had_no_effect(editor: Client) -> None:

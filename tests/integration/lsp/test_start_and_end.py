@@ -214,6 +214,33 @@ async def test_a_broken_header_ends_the_server_with_the_reason(tmp_path: Path) -
         assert "a header has no 'Content-Length': b'Content-Length: abc" in client.stderr
 
 
+# Processes
+
+
+WATCHED = """
+import asyncio, sys, threading
+from adacoder.lsp import stdio
+
+start, spawn = threading.Thread.start, asyncio.create_subprocess_exec
+threading.Thread.start = lambda self: (print("thread", self.name, file=sys.stderr), start(self))[1]
+asyncio.create_subprocess_exec = lambda *a, **k: (print("process", file=sys.stderr), spawn(*a, **k))[1]
+sys.exit(stdio.serve())
+"""
+
+
+@pytest.mark.isolation
+async def test_no_thread_is_started_for_a_process(tmp_path: Path) -> None:
+    async with Client.started(tmp_path, command=(sys.executable, "-c", WATCHED), is_forked=False) as client:
+        await client.write("names.py", f"{STUB}    return 'AL'\n")
+        assert (await client.run("names.py", "initials", mode="check"))["examples"] == {"passed": 1, "total": 2}
+    assert "process" in client.stderr
+    assert "thread" in client.stderr
+    assert "asyncio-waitpid" not in client.stderr
+
+
+# stdin and stdout
+
+
 NOISY = """
 import os, subprocess, sys
 from adacoder.lsp import stdio

@@ -29,6 +29,7 @@ from adacoder.lsp.snapshot import Snapshot, encoding_of, last_change, take
 from adacoder.lsp.to_proto import workspace_edit
 from adacoder.messages import Named, Text
 from adacoder.settings import Settings, Unverified
+from adacoder.source.locate import number_above
 from adacoder.task import Mode, Task
 
 if TYPE_CHECKING:
@@ -288,7 +289,8 @@ class JobWork:
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
         start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
-        wish = self.results.wish(job.target, job.wish)
+        above = await aside(number_above, job.target)
+        wish = self.results.wish(job.snapshot.uri, job.target.qualname, above, job.wish)
         task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal, wish)
         return await self.service.perform(work, task)
 

@@ -2,8 +2,9 @@
 
 Kept results are counted separately from jobs, because some come from an earlier run of the server.
 
-A kept result belongs to a function with a certain name and parameters. Before the result is inserted, it is evaluated
-again in the current text.
+A kept result belongs to a function with a certain name and parameters. If the file has several functions of that name,
+the result belongs to the function whose text is unchanged. Before the result is inserted, it is evaluated again in the
+current text.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from adacoder.domain import JSON, AdaCoderError, Candidate, Edit, Outcome, Statu
 from adacoder.journal import Evaluated
 from adacoder.lsp.from_proto import UNNAMED
 from adacoder.lsp.snapshot import renamed
+from adacoder.pytext import line_number
 from adacoder.report.step_words import brief_score
+from adacoder.source.locate import starts
+from adacoder.source.notebook import alone
 from adacoder.source.signature import same_parameters
 from adacoder.source.text import apply_edits
 from adacoder.task import Mode
@@ -97,8 +101,11 @@ class Results:
         self._kept: dict[str, KeptResult] = {}
         """Kept results by the id of their job, the oldest first."""
         self._files: ResultFiles | None = None
-        self._wishes: dict[tuple[Path, str], str] = {}
-        """The latest instructions of the user for each function, by path and name."""
+        self._wishes: dict[tuple[Uri, str, int], str] = {}
+        """The latest instructions of the user for each function.
+
+        The key is the document, the function's name, and the number of functions of that name above the function.
+        """
 
     # Ended jobs
 
@@ -145,12 +152,13 @@ class Results:
         latest_first = dict.fromkeys(reversed(fitting))
         return tuple(reversed([*latest_first][:_CANDIDATES]))
 
-    def wish(self, target: Target, wish: str | None) -> str:
+    def wish(self, uri: Uri, qualname: str, above: int, wish: str | None) -> str:
         """Return the user's instructions for a function, or an empty string.
 
-        If `wish` is None, return the previous instructions. Otherwise store and return `wish`.
+        If `wish` is None, return the previous instructions. Otherwise store and return `wish`. `above` is the number of
+        functions of the same name above the function.
         """
-        key = (target.module.path, target.qualname)
+        key = (uri, qualname, above)
         latest = self._wishes.pop(key, "") if wish is None else wish
         if latest:
             self._wishes[key] = latest
@@ -210,10 +218,14 @@ class Results:
         return [*reversed(list(self._kept.values()))]
 
     def moved(self, old: str, new: str, path_of: Callable[[Uri], Path | None]) -> None:
-        """Update the kept results after the file or folder `old` was renamed to `new`.
+        """Update kept results and instructions after the file or folder `old` was renamed to `new`.
 
         `path_of` converts a URI to a path.
         """
+        self._wishes = {
+            (renamed(uri, old, new) or uri, qualname, above): wish
+            for (uri, qualname, above), wish in self._wishes.items()
+        }
         for result in self.latest():
             if (uri := renamed(result.uri, old, new)) is not None:
                 self._kept[result.job_id] = result = replace(result, uri=uri, path=path_of(uri) or result.path)
@@ -320,17 +332,23 @@ class KeptResult:
         """Return whether the result matches the function `target` and was not inserted yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
-        if self.candidate is None:
+        if self.candidate is None or target.source == self.source:
             return target.source == self.source
+        if self.source in target.text and starts(alone(target).text, self.qualname, self.source):
+            return False  # another function of this name still has the text for which the result was found
         return same_parameters(self.signature, target.signature)
 
     def function_in(self, snapshot: Snapshot) -> Target:
         """Find the function of this result in a snapshot.
 
+        If several functions have its name, return the function whose text is unchanged.
+
         Raises:
             AdaCoderError: the function does not exist, or no longer matches the result.
         """
-        target = snapshot.find(qualname=self.qualname)
+        code = snapshot.code
+        same = starts(code, self.qualname, self.source) if self.source in code else []
+        target = snapshot.find(line=line_number(code, same[0])) if same else snapshot.find(qualname=self.qualname)
         if not self.fits(target):
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target

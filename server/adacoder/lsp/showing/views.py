@@ -6,7 +6,7 @@ A lens is a line above a function. It shows, for example, the result of a check 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,7 +26,7 @@ from adacoder.lsp.snapshot import Snapshot, Uri, encoding_of, is_file, take
 from adacoder.lsp.to_proto import end_of, range_of_lines
 from adacoder.messages import counted
 from adacoder.project import PAGES, is_page
-from adacoder.pytext import Lines
+from adacoder.pytext import Lines, line_number
 from adacoder.report.differences import brief, compared, outputs
 
 if TYPE_CHECKING:
@@ -209,7 +209,8 @@ async def on_code_lens(
     evidence, jobs = ls.state.shown.evidence.of(uri), ls.state.jobs.of(uri)
     if is_page(snapshot.path):
         functions = _of_page(evidence)
-    return list(code_lenses(functions, evidence, jobs, kept, uri, document.lines, encoding_of(ls.workspace)))
+    place: dict[str, JSON] = {"uri": uri, "version": snapshot.version}
+    return list(code_lenses(functions, evidence, jobs, kept, place, document.lines, encoding_of(ls.workspace)))
 
 
 def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
@@ -219,13 +220,14 @@ def _of_page(evidence: Sequence[Placed]) -> tuple[Skimmed, ...]:
     return (Skimmed(PAGE, evidence[0].first if evidence else 0, is_stub=False),)
 
 
-def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[KeptResult]:
-    """Return the kept results that can be inserted into the current text."""
+def _fitting(snapshot: Snapshot, kept: Sequence[KeptResult]) -> list[tuple[int, KeptResult]]:
+    """Return the kept results that can be inserted into the current text, each after its function's first line."""
     found = []
     for result in kept:
         with suppress(TargetError):
-            result.function_in(snapshot)
-            found.append(result)
+            target = result.function_in(snapshot)
+            line = line_number(target.text, target.definition.start) - target.module.first_line
+            found.append((line, result))
     return found
 
 
@@ -245,7 +247,11 @@ async def on_inline_completion(
 ) -> list[types.InlineCompletionItem] | None:
     """Handle `textDocument/inlineCompletion`: return the verified results for the function at the cursor."""
     kept, encoding = ls.state.results.of(snapshot.uri), encoding_of(ls.workspace)
-    return await ls.state.read(completions, snapshot, params.position, kept, encoding) or None
+    found = await ls.state.read(completions, snapshot, params.position, kept, encoding)
+    with suppress(TargetError):  # the document may be closed now
+        if found and take(ls.workspace, snapshot.uri).same_as(snapshot):
+            return found
+    return None
 
 
 async def _has_evidence(ls: AdaCoderServer, uri: Uri) -> bool:
@@ -327,21 +333,25 @@ def code_lenses(
     functions: Iterable[Skimmed],
     evidence: Iterable[Placed],
     running: Iterable[Job],
-    kept: Sequence[KeptResult],
-    uri: str,
+    kept: Sequence[tuple[int, KeptResult]],
+    place: Mapping[str, JSON],
     lines: Sequence[str],
     encoding: PositionEncoding,
 ) -> Iterator[types.CodeLens]:
-    """Yield the lenses for the functions of a document."""
+    """Yield the lenses for the functions of a document.
+
+    `place` has the document's `uri` and `version`. The line of a function tells functions of one name apart.
+    """
     jobs = {job.target.qualname: job for job in running}
-    known = {placed.evidence.qualname: placed for placed in evidence if placed.holds}
+    known = {placed.first: placed for placed in evidence if placed.holds}
     for function in functions:
-        name = function.qualname
+        name, placed = function.qualname, known.get(function.line)
         if name not in jobs:
-            yield from _of_kept(function, [each for each in kept if each.qualname == name], lines, encoding)
-            yield from _of_question(function, known.get(name), lines, encoding)
-        for title, command in _own(function, jobs.get(name), known.get(name)) if function.line < len(lines) else ():
-            arguments: dict[str, JSON] = {"uri": uri, "qualifiedName": name}
+            yield from _of_kept(function, [each for line, each in kept if line == function.line], lines, encoding)
+            yield from _of_question(function, placed, lines, encoding)
+        for title, command in _own(function, jobs.get(name), placed) if function.line < len(lines) else ():
+            position: JSON = {"line": function.line, "character": 0}
+            arguments: dict[str, JSON] = {**place, "position": position, "qualifiedName": name}
             if name in jobs:
                 arguments = {"jobId": jobs[name].id}
             if command == "journal":
