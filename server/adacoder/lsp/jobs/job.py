@@ -289,8 +289,10 @@ class JobWork:
         job.most_rounds = self.service.most_rounds(work, self.settings)
         others = self.results.candidates(job.target) if work is Mode.ANOTHER else ()
         start = job.start if job.reply is None else await aside(read_reply, job.reply, job.target)
-        above = await aside(number_above, job.target)
-        wish = self.results.wish(job.snapshot.uri, job.target.qualname, above, job.wish)
+        wish = ""
+        if job.wish is not None or self.results.has_wishes:
+            above = await aside(number_above, job.target)
+            wish = self.results.wish(job.snapshot.uri, job.target.qualname, above, job.wish)
         task = Task(job.target, self.settings, self.snapshot.project, journal, start, others, job.goal, wish)
         return await self.service.perform(work, task)
 

@@ -152,6 +152,11 @@ class Results:
         latest_first = dict.fromkeys(reversed(fitting))
         return tuple(reversed([*latest_first][:_CANDIDATES]))
 
+    @property
+    def has_wishes(self) -> bool:
+        """True if instructions for any function are stored."""
+        return bool(self._wishes)
+
     def wish(self, uri: Uri, qualname: str, above: int, wish: str | None) -> str:
         """Return the user's instructions for a function, or an empty string.
 
