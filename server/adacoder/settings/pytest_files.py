@@ -16,6 +16,7 @@ from adacoder.settings.pyproject import document, read_own, words
 CONFIGURATION = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 """The names of files with pytest's configuration, in pytest's order. The first that has its options counts."""
 _DEFAULT = ("test_*.py", "*_test.py")
+_OF_GLOB = frozenset("*?[")
 _MOST_PATTERNS = 20
 """Maximum number of patterns of an option. Further patterns do not count."""
 _LONGEST = 100
@@ -61,7 +62,10 @@ def _configured(folder: Path) -> _Patterns | None:
             continue
         patterns = _patterns(path, status.st_mtime_ns, status.st_size)
         if patterns is not None:
-            return patterns
+            names, tops = patterns
+            # Pytest ignores `testpaths` if it names nothing that exists.
+            exist = any(_OF_GLOB.intersection(top) or os.path.exists(folder / top) for top in tops)  # noqa: PTH110
+            return names, tops if exist else ()
     return None
 
 

@@ -535,6 +535,9 @@ async def test_options_of_missing_plug_ins_are_left_out_alone(options: str, left
         ({"pyproject.toml": "[tool.pytest.ini_options]\npython_files = ['tests.py']"}, {"tests.py"}),
         ({"pyproject.toml": "[tool.pytest]\npython_files = ['*.py']\ntestpaths = ['./src']"},
          {"src/test_b.py", "src/a_check.py", "src/b.py"}),
+        ({"pyproject.toml": "[tool.pytest]\ntestpaths = ['missing', '../other']"},
+         {"test_a.py", "a_test.py", "src/test_b.py"}),
+        ({"pytest.ini": "[pytest]\ntestpaths = missing s*c"}, {"src/test_b.py"}),
         ({"pytest.toml": "[pytest]\npython_files = ['tests.py']", "pytest.ini": "[pytest]"}, {"tests.py"}),
         ({"src/pytest.ini": "[pytest]\npython_files = b.py"}, {"test_a.py", "a_test.py", "src/b.py"}),
         # A hostile configuration.
@@ -550,6 +553,7 @@ async def test_options_of_missing_plug_ins_are_left_out_alone(options: str, left
 def test_the_configuration_of_pytest_decides_which_files_have_tests(
     files: Mapping[str, str], tests: set[str], tmp_path: Path
 ) -> None:
+    (tmp_path / "src").mkdir()
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
