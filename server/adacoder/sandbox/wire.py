@@ -45,8 +45,8 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100
 """Maximum length of a name in a report of changes."""
-_MOST_AHEAD = 1 << 15
-"""Maximum number of characters in commands that are sent ahead. The buffer of a socket has room for them."""
+_MOST_AHEAD = 1 << 16
+"""Maximum number of bytes of commands that are sent ahead of the first answer. A socket's buffer has room for them."""
 _MOST_OF_TESTS = 64 << 20
 """Maximum number of characters in the results of all tests."""
 _RAN = {"yes": True, "no": False}
@@ -322,10 +322,11 @@ class WorkerLine:
     async def _ask_ahead(self, questions: Iterable[tuple[str, ...]]) -> None:
         room = _MOST_AHEAD
         for question in questions:
-            if room < 0:  # Send no more, because both ends could then wait for each other to read.
+            nonce = secrets.token_hex(8)
+            room -= len(pack((*question, nonce)))
+            if room < 0 and self._asked:  # Send no more, because both ends could then wait for each other to read.
                 break
-            self._asked.append((secrets.token_hex(8), question))
-            room -= sum(map(len, question))
+            self._asked.append((nonce, question))
         await self.channel.send_all([(command, nonce, *fields) for nonce, (command, *fields) in self._asked])
 
     async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:

@@ -356,6 +356,27 @@ async def test_what_was_too_long_to_be_asked_ahead_is_asked_in_its_turn(worker: 
         assert (await running).printed == str(number)
 
 
+@pytest.mark.parametrize("sources", [["f(1)\n"] * 9, ["1\n"] * 7_000, ["f(1)\n", f"'{'é' * 150_000}'\n", "f(2)\n"]])
+async def test_questions_ahead_do_not_block_a_worker_with_long_answers(worker: Worker, sources: list[str]) -> None:
+    await worker.line.ask_runs_ahead([(source, "") for source in sources])
+    nonces: list[str] = []
+
+    def answer() -> None:
+        stream = worker.connection.makefile("rb")
+        for source in sources[:3]:
+            size = int.from_bytes(stream.read(4), "little")
+            command, nonce, *asked = unpack(stream.read(size))
+            assert (command, asked) == ("run", [source, ""])
+            nonces.append(nonce)
+            worker.say("done", nonce, "yes", "", "", "", "x" * 300_000 if len(nonces) == 1 else source, "", "", "")
+
+    answering = asyncio.create_task(asyncio.to_thread(answer))
+    printed = [(await worker.line.run(source)).printed for source in sources[:3]]
+    await answering
+    assert printed == ["x" * 300_000, *sources[1:3]]
+    assert len(set(nonces)) == 3
+
+
 async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(worker: Worker) -> None:
     program = Program(PROGRAM.module, "a = 1\nb = (\n2)\n\ndef f():\n    pass\n", "f", 5, 6)
     loading = asyncio.create_task(worker.line.load(program, 3))
