@@ -215,6 +215,25 @@ test("many files are read at a time, and not all of them at once", async () => {
   expect(most).toBeLessThan(300);
 });
 
+test("a folder with more files than are searched is told, once", async () => {
+  for (let number = 0; number < 5000; number += 1) files.set(`/project/many/${String(number)}.py`, "");
+  const told = (): unknown[] => window.showWarningMessage.mock.calls.map(([message]) => message);
+  window.showWarningMessage.mockClear();
+  const search = vi.spyOn(workspace, "findFiles");
+  search.mockImplementationOnce(() => Promise.resolve([...files.keys()].slice(0, 4999).map((path) => Uri.file(path))));
+  search.mockResolvedValue([]);
+  const { controller } = explorer(passing);
+  await controller.resolveHandler?.();
+  expect(told()).toEqual([]);
+  const all = [...files.keys()].slice(0, 5000).map((path) => Uri.file(path));
+  search.mockResolvedValueOnce(all);
+  await controller.refreshHandler?.();
+  search.mockResolvedValueOnce(all);
+  await controller.refreshHandler?.();
+  search.mockRestore();
+  expect(told()).toEqual([expect.stringMatching(/^Only 5000 files .* in 'project'/)]);
+});
+
 test("examples of a function without a body are skipped, as not written yet", async () => {
   const { server, controller } = explorer(passing);
   server.stubs = ["area"];

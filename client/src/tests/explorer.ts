@@ -25,6 +25,7 @@ import {
   type TestItemCollection,
   type TestRun,
   type TextDocument,
+  type WorkspaceFolder,
 } from "vscode";
 import { ProgressType } from "vscode-languageclient/node";
 
@@ -83,6 +84,8 @@ class Explorer {
   private readonly known = new WeakSet<Client>();
   /** Files for which the server has announced new evidence. */
   private readonly news = new Set<string>();
+  /** Folders for which the user knows that files may be missing. */
+  private readonly cut = new Set<string>();
   /** The results that are shown for each docstring. */
   private readonly shown = new Map<string, string>();
   private readonly disposables: { dispose(): unknown }[];
@@ -156,11 +159,25 @@ class Explorer {
     if (!workspace.isTrusted) return;
     for (const folder of workspace.workspaceFolders ?? []) {
       const found = SEARCHES.map((files) => workspace.findFiles(new RelativePattern(folder, files), EXCLUDED, MOST_FILES));
-      await forAll((await Promise.all(found)).flat(), async (uri) => {
+      const files = await Promise.all(found);
+      if (files.some(({ length }) => length === MOST_FILES)) this.tellOfCut(folder);
+      await forAll(files.flat(), async (uri) => {
         const isNew = isOurs(uri) && !this.files.has(uri.toString());
         if (isNew && (await isOwn(uri, folder.uri)) && (await hasPrompt(uri))) this.file(uri);
       });
     }
+  }
+
+  /** Tells once that files of a folder may be missing. */
+  private tellOfCut({ name, uri }: WorkspaceFolder): void {
+    if (this.cut.has(uri.toString())) return;
+    this.cut.add(uri.toString());
+    const message = l10n.t(
+      "Only {0} files of a kind are searched for examples in '{1}': open a file whose examples are not listed.",
+      MOST_FILES,
+      name,
+    );
+    void tell(message, { isGood: false });
   }
 
   /** Updates all files that are open or that the user has expanded. */

@@ -317,7 +317,7 @@ export const saved = new EventEmitter<{ uri: Uri }>();
 export const configured = new EventEmitter<{ affectsConfiguration(name: string): boolean }>();
 export const fronted = new EventEmitter<unknown>();
 const silent = new EventEmitter<never>().event;
-export const folders = ["/project", "/second"].map((path) => ({ uri: Uri.file(path) }));
+export const folders = ["project", "second"].map((name) => ({ name, uri: Uri.file(`/${name}`) }));
 const inside = (uri: Uri): (typeof folders)[0] | undefined => folders.find((each) => uri.path.startsWith(`${each.uri.path}/`));
 
 /** Translates texts by `bundle`, and puts the values in place of `{0}` and so on, as VS Code does. */

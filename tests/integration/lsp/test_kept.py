@@ -139,6 +139,27 @@ async def test_the_lenses_of_functions_of_one_name_act_on_their_own_function(edi
         assert [lens[:2] for lens in await lenses()] == [(1, "✓ 2/2 examples"), (first.count("\n") + 2, "Generate")]
 
 
+async def test_the_results_of_equal_functions_go_into_their_own_function(editor: Client) -> None:
+    stub, body = textwrap.indent(STUB, "    "), textwrap.indent(BODY, "    ")
+    first, second = f"if __debug__:\n{stub}", f"else:\n{stub}"
+    lines = (1, first.count("\n") + 1)
+    async with StandIn([GOOD, GOOD]) as standin:
+        editor.settings = told_of(standin, preview=True, maxIterations=0)
+        uri = await editor.write("names.py", first + second)
+        for line in lines:
+            await editor.execute("generate", {"uri": uri, "position": {"line": line, "character": 0}})
+            await editor.told()
+            editor.received.clear()
+        found = await editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        inserts = [lens for lens in found if lens["command"]["title"] == "Insert"]
+        assert tuple(lens["range"]["start"]["line"] for lens in inserts) == lines
+        for lens, text in zip(reversed(inserts), (first + second + body, first + body + second + body), strict=True):
+            await editor.take(lens["command"])
+            await editor.told()
+            editor.received.clear()
+            assert editor.text(uri) == text
+
+
 async def test_what_passes_some_examples_is_kept(editor: Client) -> None:
     async with StandIn([HALF]) as standin:
         editor.settings = told_of(standin, maxIterations=0)

@@ -51,11 +51,12 @@ def examples(place: Path, text: str = "    >>> f(1)\n    2\n", start: int = DOCU
 def test_what_is_written_comes_back_the_oldest_first_and_is_unverified_until_it_ran(
     files: KeptFiles, place: Path
 ) -> None:
-    kept = [result(place, "one"), examples(place)]
+    kept = [result(place, "one", above=1), examples(place)]
     for each in kept:
         files.save(each)
     one, other = files.load()
     assert [one.score, other.score] == ["unverified", "not reviewed"], "no file says that anything is verified"
+    assert (one.above, other.above) == (1, 0)
     assert (one.candidate, one.additions, one.written, one.reach) == (
         kept[0].candidate,
         kept[0].additions,

@@ -141,6 +141,7 @@ def _json(result: KeptResult) -> dict[str, JSON]:
         },
         "edits": [[edit.start, edit.end, edit.text] for edit in result.additions],
         "reach": [*result.reach],
+        "above": result.above,
     }
 
 
@@ -173,6 +174,7 @@ def _result(value: object, name: str) -> KeptResult:
         edits,
         score="not reviewed" if candidate is None else "unverified",
         reach=_reach(members["reach"]),
+        above=max(_of(members.get("above", 0), int), 0),
     )
 
 

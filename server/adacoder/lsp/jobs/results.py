@@ -3,8 +3,8 @@
 Kept results are counted separately from jobs, because some come from an earlier run of the server.
 
 A kept result belongs to a function with a certain name and parameters. If the file has several functions of that name,
-the result belongs to the function whose text is unchanged. Before the result is inserted, it is evaluated again in the
-current text.
+the result belongs to the function whose text is unchanged. If several have this text, they are counted from above.
+Before the result is inserted, it is evaluated again in the current text.
 """
 
 from __future__ import annotations
@@ -276,6 +276,8 @@ class KeptResult:
     """The texts of all candidates that the job evaluated, in order. A text may occur twice."""
     module: int | None = None
     """Hash of the module's text when the result was found. None for a result from a file."""
+    above: int = 0
+    """Number of functions above in the document that had the same name and text."""
 
     @classmethod
     def of(cls, outcome: Outcome, job_id: str, uri: Uri) -> KeptResult | None:
@@ -303,6 +305,7 @@ class KeptResult:
             reach_of(outcome),
             tuple(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)),
             _without_blank_lines(target.text),
+            _number_above(target),
         )
 
     @property
@@ -337,26 +340,33 @@ class KeptResult:
         """Return whether the result matches the function `target` and was not inserted yet."""
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
-        if self.candidate is None or target.source == self.source:
-            return target.source == self.source
-        if self.source in target.text and starts(alone(target).text, self.qualname, self.source):
-            return False  # another function of this name still has the text for which the result was found
-        return same_parameters(self.signature, target.signature)
+        own = alone(target)
+        if (start := self._start_in(own.text)) is not None:
+            return start == own.definition.start
+        return self.candidate is not None and same_parameters(self.signature, target.signature)
 
     def function_in(self, snapshot: Snapshot) -> Target:
         """Find the function of this result in a snapshot.
 
-        If several functions have its name, return the function whose text is unchanged.
+        If several functions have its name, return the function whose text is unchanged. If several have this text, they
+        are counted from above.
 
         Raises:
             AdaCoderError: the function does not exist, or no longer matches the result.
         """
         code = snapshot.code
-        same = starts(code, self.qualname, self.source) if self.source in code else []
-        target = snapshot.find(line=line_number(code, same[0])) if same else snapshot.find(qualname=self.qualname)
+        start = self._start_in(code)
+        target = (
+            snapshot.find(qualname=self.qualname) if start is None else snapshot.find(line=line_number(code, start))
+        )
         if not self.fits(target):
             raise TargetError(f"'{self.name}' now has other parameters, or already has that body.")
         return target
+
+    def _start_in(self, code: str) -> int | None:
+        """Return the offset of the function in a document if its text is unchanged, or None."""
+        same = starts(code, self.qualname, self.source) if self.source in code else []
+        return same[min(self.above, len(same) - 1)] if same else None
 
     def edits_in(self, target: Target) -> tuple[Edit, ...]:
         """Return the edits that insert the result into `target`."""
@@ -386,8 +396,16 @@ class KeptResult:
 
     def equals(self, other: KeptResult) -> bool:
         """Return whether this result and `other` would insert the same text into the same function."""
-        mine, theirs = ((each.qualname, each.candidate, each.written) for each in (self, other))
+        mine, theirs = ((each.qualname, each.candidate, each.written, each.above) for each in (self, other))
         return mine == theirs
+
+
+def _number_above(target: Target) -> int:
+    """Return the number of functions above `target` in its document that have the same name and text."""
+    if target.text.count(target.source) < 2:  # usual, and needs no parser
+        return 0
+    own = alone(target)
+    return starts(own.text, own.qualname, own.source).index(own.definition.start)
 
 
 def _without_blank_lines(text: str) -> int:
