@@ -221,7 +221,7 @@ async function setTools(isOn: boolean): Promise<void> {
 async function tooled(): Promise<{ standIn: StandIn; first: string; second: string; has: (path: string, languageId?: string) => void }> {
   const standIn = new StandIn();
   const [first, second] = [temporary(), temporary()];
-  folders.unshift({ uri: Uri.file(first) }, { uri: Uri.file(second) });
+  folders.unshift({ name: "first", uri: Uri.file(first) }, { name: "second", uri: Uri.file(second) });
   const registered = registerTools(standIn.server, { info: vi.fn() } as unknown as LogOutputChannel);
   onTestFinished(() => {
     for (const each of registered) each.dispose();

@@ -231,7 +231,7 @@ test("a folder with more files than are searched is told, once", async () => {
   search.mockResolvedValueOnce(all);
   await controller.refreshHandler?.();
   search.mockRestore();
-  expect(told()).toEqual([expect.stringMatching(/^Only 5000 files .* in 'project'/)]);
+  expect(told()).toEqual([expect.stringMatching(/^Only the first 5000 Python files and pages of 'project'/)]);
 });
 
 test("examples of a function without a body are skipped, as not written yet", async () => {

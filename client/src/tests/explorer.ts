@@ -173,7 +173,7 @@ class Explorer {
     if (this.cut.has(uri.toString())) return;
     this.cut.add(uri.toString());
     const message = l10n.t(
-      "Only {0} files of a kind are searched for examples in '{1}': open a file whose examples are not listed.",
+      "Only the first {0} Python files and pages of '{1}' were searched for examples. Open another file to list its examples.",
       MOST_FILES,
       name,
     );
