@@ -278,8 +278,8 @@ def _testing(snapshot: Snapshot, line: int) -> list[Offer]:
     from adacoder.settings.pytest_files import files_with_tests
     from adacoder.source.locate import test_at
 
-    test = test_at(snapshot.text, line)
-    if test is None or not files_with_tests(snapshot.folder)(snapshot.path):
+    test = test_at(snapshot.text, line) if files_with_tests(snapshot.folder)(snapshot.path) else None
+    if test is None:
         return []
     title = f"Fix with AdaCoder: make '{test.rpartition('::')[2]}' pass"
     return [Offer(FIX_KIND, title, COMMAND + "fixTest")]
