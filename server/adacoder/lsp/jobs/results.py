@@ -341,6 +341,8 @@ class KeptResult:
         if (self.path, self.qualname) != (target.module.path, target.qualname) or target.source == self.written:
             return False
         own = alone(target)
+        if target.source == self.source and own.text.count(self.source) == 1:  # usual, and needs no parser
+            return True
         if (start := self._start_in(own.text)) is not None:
             return start == own.definition.start
         return self.candidate is not None and same_parameters(self.signature, target.signature)
