@@ -23,7 +23,7 @@ from adacoder.sandbox.child.worker import pack, unpack
 from adacoder.traces import Executed, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from adacoder.sandbox.program import Program
 
@@ -178,11 +178,11 @@ class Channel:
         Raises:
             HungUpError: this end or the other end is closed.
         """
-        await self.send_all([texts], descriptor)
+        await self.send_packed(pack(texts), descriptor)
 
-    async def send_all(self, messages: Iterable[Sequence[str]], descriptor: int | None = None) -> None:
-        """Send several messages at once. `descriptor` is as in `send`."""
-        rest = memoryview(b"".join(map(pack, messages)))
+    async def send_packed(self, messages: bytes, descriptor: int | None = None) -> None:
+        """Send messages that `pack` has encoded. `descriptor` is as in `send`."""
+        rest = memoryview(messages)
         attached = [] if descriptor is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         while rest:
             try:
@@ -316,18 +316,26 @@ class WorkerLine:
         await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
 
     async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
-        """Send the commands for later calls of `run`, as `ask_ahead` does."""
+        """Send the commands for later calls of `run`, as `ask_ahead` does.
+
+        Use this only for inputs without an expected output. Code that reads them early then learns nothing that would
+        let it pass.
+
+        Raises:
+            HungUpError: the other end is closed.
+        """
         await self._ask_ahead(_runs(sources))
 
     async def _ask_ahead(self, questions: Iterable[tuple[str, ...]]) -> None:
-        room = _MOST_AHEAD
-        for question in questions:
+        data = b""
+        for command, *fields in questions:
             nonce = secrets.token_hex(8)
-            room -= len(pack((*question, nonce)))
-            if room < 0 and self._asked:  # Send no more, because both ends could then wait for each other to read.
+            message = pack((command, nonce, *fields))
+            if data and len(data) + len(message) > _MOST_AHEAD:  # Both ends could then wait for each other to read.
                 break
-            self._asked.append((nonce, question))
-        await self.channel.send_all([(command, nonce, *fields) for nonce, (command, *fields) in self._asked])
+            self._asked.append((nonce, (command, *fields)))
+            data += message
+        await self.channel.send_packed(data)
 
     async def _load(self, program: Program, seconds: int, starts: str) -> tuple[str, list[str]]:
         return await self._ask(*_load(program, seconds, starts))

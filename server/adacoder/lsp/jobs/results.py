@@ -305,7 +305,7 @@ class KeptResult:
             reach_of(outcome),
             tuple(step.details.code for step in outcome.steps if isinstance(step.details, Evaluated)),
             _without_blank_lines(target.text),
-            _number_above(target),
+            _equals_above(target),
         )
 
     @property
@@ -402,7 +402,7 @@ class KeptResult:
         return mine == theirs
 
 
-def _number_above(target: Target) -> int:
+def _equals_above(target: Target) -> int:
     """Return the number of functions above `target` in its document that have the same name and text."""
     if target.text.count(target.source) < 2:  # usual, and needs no parser
         return 0

@@ -6,15 +6,17 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from adacoder.aside import aside
 from adacoder.domain import AdaCoderError
 from adacoder.lsp.snapshot import take
 from adacoder.task import Task
 
 if TYPE_CHECKING:
+    from adacoder.domain import Target
     from adacoder.lsp.connection.client import Client
     from adacoder.lsp.jobs.job import Job
     from adacoder.lsp.jobs.jobs import Jobs
-    from adacoder.lsp.snapshot import Uri
+    from adacoder.lsp.snapshot import Snapshot, Uri
 
 log = logging.getLogger(__name__)
 
@@ -80,10 +82,13 @@ class TestsAhead:
         try:
             snapshot = take(self._client.workspace, uri)
             service, settings = await self._client.service_for(snapshot)
-            found = await asyncio.to_thread(snapshot.functions)
-            if found and settings.trusted and settings.tests:
-                await service.observe_tests(Task(found[0].target, settings, snapshot.project))
+            if settings.trusted and settings.tests and (target := await aside(_first_function, snapshot)):
+                await service.observe_tests(Task(target, settings, snapshot.project))
         except AdaCoderError:
             return  # the next job reports it
         except Exception:
             log.exception("The tests for %s did not run ahead", uri)
+
+
+def _first_function(snapshot: Snapshot) -> Target | None:
+    return next((each.target for each in snapshot.functions()), None)
