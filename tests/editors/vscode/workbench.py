@@ -18,8 +18,8 @@ expect.set_options(timeout=PATIENCE * 1000)
 SIZE = {"width": 1280, "height": 800}
 NO_BREAK = "\u00a0"
 _TRIES = (5, 10, 20, 40, 80)
-"""Seconds to wait until a list shows what was typed. After that, the list is opened again, because it may have missed a
-key. Later waits are longer, for slow machines.
+"""Seconds to wait until a list shows what was typed, or a menu appears. After that, it is opened again, because the
+window may have missed a key. Later waits are longer, for slow machines.
 """
 _LOADS = 3
 """Number of times that a window on a workspace is loaded until it shows its folders."""
@@ -179,35 +179,50 @@ class Workbench:
 
         The menu stays open.
         """
-        self.page.keyboard.press("Control+.")
-        nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")
-        expect(self.menu.or_(nothing).first).to_be_visible()
+        shown = any(self._is_menu_shown(1000 * seconds) for seconds in _TRIES)
+        assert shown, "there is no menu of code actions, and no message that there are none"
         return list(self.menu.locator(".monaco-list-row.action .title").all_inner_texts())
 
-    def act(self, title: str) -> None:
-        """Choose an entry of the menu of code actions."""
-        entry = self.menu.locator(".monaco-list-row.action", has_text=title).first
-        expect(entry).to_be_visible()
-        entry.hover(force=True)  # a menu that has just opened misses the first click
-        entry.click()
-        expect(self.menu).to_be_hidden()
+    def _is_menu_shown(self, timeout: float) -> bool:
+        """Press `Ctrl+.` and return whether a menu or a message appears.
+
+        A menu closes if something else takes the focus, for example a notebook's cell that is rendered anew.
+        """
+        self.page.keyboard.press("Control+.")
+        nothing = self.page.locator(".monaco-editor-overlaymessage", has_text="No code actions available")
+        try:
+            self.menu.or_(nothing).filter(visible=True).first.wait_for(timeout=timeout)
+        except NotSeen:
+            self.page.keyboard.press("Escape")
+            return False
+        return True
 
     def offered(self, title: str) -> None:
         """Wait for a code action and choose it."""
-        self.until_offered(title)
-        self.act(title)
+        wait_until(lambda: self._is_offered(title) and self._is_chosen_in_menu(title), title)
+        expect(self.menu).to_be_hidden()
 
     def until_offered(self, title: str) -> None:
         """Open the menu of code actions until it contains `title`. The server may not know of the change yet."""
+        wait_until(lambda: self._is_offered(title), title)
 
-        def is_offered() -> bool:
-            if any(title in each for each in self.actions()):
-                return True
-            self.page.keyboard.press("Escape")
-            expect(self.menu).to_be_hidden()
+    def _is_offered(self, title: str) -> bool:
+        """Open the menu of code actions, and leave it open if it contains `title`."""
+        if any(title in each for each in self.actions()):
+            return True
+        self.page.keyboard.press("Escape")
+        expect(self.menu).to_be_hidden()
+        return False
+
+    def _is_chosen_in_menu(self, title: str) -> bool:
+        """Choose an entry of the open menu, and return whether the entry was there until then."""
+        entry = self.menu.locator(".monaco-list-row.action", has_text=title).first
+        try:
+            entry.hover(force=True, timeout=5000)  # a menu that has just opened misses the first click
+            entry.click(timeout=5000)
+        except NotSeen:
             return False
-
-        wait_until(is_offered, title)
+        return True
 
     def save(self, file: Path, has: str) -> None:
         """Save the file, and wait until the file on disk contains `has`."""
