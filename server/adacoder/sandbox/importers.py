@@ -30,7 +30,7 @@ from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from adacoder.domain import Module
@@ -49,6 +49,8 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors of a process that fails or breaks the protocol."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer's memory, threads and files."""
+_MOST_COMPILED = 1000
+"""Maximum number of files that an importer compiles for its docstrings."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
 """Effects of an import that forked processes would share or lose. If a module has such an effect, each docstring
 imports the module in a process of its own.
@@ -170,6 +172,15 @@ class Lent(Taken):
             self._is_usable = False
             raise Apart from error
 
+    async def ask_changes(self) -> None:
+        """Ask the process what the examples changed, and which files they imported.
+
+        Raises:
+            HungUpError, ProtocolError: code in the process hung up or broke the protocol.
+        """
+        await self.evaluation.line.ask_changes()
+        self._desk.importer.compile_later(self.evaluation.line.compiled)
+
     def end_process(self) -> None:
         """Kill the present process. A new process runs the next docstring."""
         self.ran.clear()
@@ -197,6 +208,8 @@ class _Process:
         self.turn = asyncio.Lock()
         self.has_lost_caches = False
         """True if cache files that an import wrote to the home folder were removed."""
+        self.compiled: set[str] = set()
+        """Files that this process has compiled, or that its parent had compiled."""
         self._watching = asyncio.create_task(self._watch(template.scratch_on_disk))
 
     async def fork(self, slot: int, *kind: str, begin: Begin | None = None) -> Evaluation:
@@ -224,6 +237,19 @@ class _Process:
         if shares_memory(pid) is not False:
             changes = (*changes, "shared memory")
         return how, changes
+
+    async def compile(self, files: Iterable[str]) -> None:
+        """Compile files of the project, unless this process or its parent has compiled them.
+
+        Raises:
+            HungUpError, ProtocolError, TimeoutError: the process broke.
+        """
+        async with self.turn, asyncio.timeout(WARM_SECONDS):
+            for file in [each for each in files if each not in self.compiled]:
+                self.compiled.add(file)
+                await self.evaluation.line.channel.send("compile", file)
+                if await self.evaluation.line.channel.receive() != ["compiled"]:
+                    raise ProtocolError("its answer to 'compile' has an unknown form")
 
     async def reap(self, slot: int) -> bool:
         """Make this process reap its killed child in a slot. Return True if the child left no processes or files."""
@@ -389,6 +415,8 @@ class _Importer(_Process):
         """By module name: the reason why the module cannot be imported here."""
         self.freed = asyncio.Event()
         """Set when a desk may have become free."""
+        self.lazy: dict[str, None] = {}
+        """Files of the project that only examples import. They are compiled once, and not for each process."""
 
     async def begin(self, seconds: float, name: str, path: str = "", text: str = "") -> None:
         """Import the top-level module or package.
@@ -467,12 +495,19 @@ class _Importer(_Process):
             else:
                 raise SandboxError("The sandbox was ended meanwhile.")
         try:
+            await self.compile(self.lazy)
             desk = _Desk(self, await self.fork(slot, "desk"))
         except BaseException:
             self._given_up = True
             raise
         self._desks.append(desk)
         return desk
+
+    def compile_later(self, files: Iterable[str]) -> None:
+        """Compile files before the next process is forked. The names of the files come from code of the project."""
+        for file in files:
+            if len(self.lazy) < _MOST_COMPILED:
+                self.lazy[file] = None
 
     async def ended(self, desk: _Desk) -> None:
         """Clean up after a killed desk. If the desk left processes or files, kill this importer."""
@@ -525,7 +560,8 @@ class _Desk(_Process):
         """By module name: the texts of modules that were imported along with `package`."""
         self.notes = importer.notes
         self.has_lost_caches = importer.has_lost_caches
-        self._importer = importer
+        self.importer = importer
+        self.compiled = {*importer.compiled}
         self._has_forked = False
         """True if this desk has a child that must be reaped."""
 
@@ -540,6 +576,7 @@ class _Desk(_Process):
         """Fork a process for docstrings of a module, after reaping the desk's earlier child."""
         has_forked, self._has_forked = self._has_forked, True
         try:
+            await self.compile(self.importer.lazy)
             kind = "docstring", module.name, str(module.path)
             evaluation = await self.fork(self.evaluation.slot, *kind, begin=begin)
             if has_forked and not await self.reaped():
@@ -556,12 +593,12 @@ class _Desk(_Process):
             evaluation.kill()
             evaluation.close()
         self.busy = False
-        self._importer.freed.set()
+        self.importer.freed.set()
 
     async def end(self) -> None:
         """End this desk, and clean up after it."""
         self.kill()
-        await self._importer.ended(self)
+        await self.importer.ended(self)
 
 
 def _outermost(program: Program) -> str:

@@ -227,7 +227,7 @@ async def _ask_changes(lent: Lent, judge: Judge) -> None:
         return
     with suppress(TimeoutError, HungUpError, ProtocolError):
         async with asyncio.timeout(_CHANGES_SECONDS):
-            await lent.evaluation.line.ask_changes()
+            await lent.ask_changes()
 
 
 def _fails(judge: Judge) -> bool:

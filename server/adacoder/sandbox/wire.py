@@ -45,6 +45,8 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100
 """Maximum length of a name in a report of changes."""
+_MOST_COMPILED = 1000
+"""Maximum number of files in a report of compiled files."""
 _MOST_AHEAD = 1 << 16
 """Maximum number of bytes of commands that are sent ahead of the first answer. A socket's buffer has room for them."""
 _MOST_OF_TESTS = 64 << 20
@@ -260,6 +262,8 @@ class WorkerLine:
         """
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
+        self.compiled: tuple[str, ...] = ()
+        """Files of the project that the examples were the first to import."""
         self._tells_changes = False
 
     async def ready(self) -> None:
@@ -312,7 +316,7 @@ class WorkerLine:
         Raises:
             HungUpError: the other end is closed.
         """
-        self.changes, self.leans, self._tells_changes = None, False, not is_only
+        self.changes, self.leans, self.compiled, self._tells_changes = None, False, (), not is_only
         await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
 
     async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
@@ -418,7 +422,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def ask_changes(self) -> None:
-        """Receive the changes by the examples of an unchanged module.
+        """Receive the changes by the examples of an unchanged module, and the files that the examples imported.
 
         Do nothing if `ask_ahead` did not ask for the changes.
 
@@ -427,8 +431,9 @@ class WorkerLine:
         """
         if self._tells_changes:
             match await self._ask("end"):
-                case "ended", ["", leans, *changes]:
+                case "ended", ["", leans, compiled, *changes]:
                     self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
+                    self.compiled = tuple(filter(None, compiled.split("\0", _MOST_COMPILED)[:_MOST_COMPILED]))
                 case _:
                     raise ProtocolError("its answer to 'end' has an unknown form")
 

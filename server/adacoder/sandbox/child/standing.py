@@ -17,9 +17,11 @@ a docstring changed something that the next docstring could see (see `state.py`)
 commands are as in `worker.py`, but the answer to `end` has more fields:
 
     end NONCE
-      → ended NONCE MISSING LEANS [CHANGE]…    each CHANGE names something that the examples changed, and is empty if
+      → ended NONCE MISSING LEANS COMPILED [CHANGE]…
+                                               each CHANGE names something that the examples changed, and is empty if
                                                the change is unknown; LEANS is `yes` if the examples may need a
-                                               module that an earlier docstring imported
+                                               module that an earlier docstring imported; COMPILED has the files of the
+                                               project that the examples imported first, separated by NUL characters
 """
 
 from __future__ import annotations
@@ -66,6 +68,8 @@ class Standing:
         """Names in the code of the last prepared module."""
         self.before: dict[str, object] | None = None
         """Result of `look` before the first docstring. None in a process without docstrings."""
+        self.told: set[str] = set()
+        """Files that were compiled before the first docstring, or that the server knows to be compiled later."""
         self.names_of_fixtures: dict[str, object] | None = None
         """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
@@ -114,6 +118,7 @@ class Standing:
         """Store the state of this process before its first docstring."""
         self.state.begin()
         self.before = self.look()
+        self.told = set(finders.compiled)
 
     def _find(self, name: str, path: str, text: str) -> None:
         """Make the next import of a module use `text`."""
@@ -229,7 +234,9 @@ class StandingModule(worker.ModuleUnderTest):
             # Report an unknown change, so that a new process with new fixtures runs the next docstring.
             changed.append("")
         leans = any(map(self._uses, self._imported_before))
-        return ["", "yes" if leans else "", *changed[:_MOST_CHANGES]]
+        compiled = finders.compiled.keys() - self._standing.told
+        self._standing.told |= compiled
+        return ["", "yes" if leans else "", "\0".join(compiled), *changed[:_MOST_CHANGES]]
 
     def _uses(self, name: str) -> bool:
         """Return whether the examples use the submodule `name` in an expression such as `a.b` without importing the

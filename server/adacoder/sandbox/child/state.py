@@ -128,6 +128,13 @@ class State:
         """The globals of each module of the project, by the module's name."""
         self.others: dict[int, _WatchedNames] = {}
         """The globals of each other module, by the module's id."""
+        self.seen: dict[int, tuple[object, bool]] = {
+            id(each): (each, True) for each in (os.environ, sys.modules, vars(builtins))
+        }
+        """Objects that are watched or contain no others, by id, and whether they have a name in a module or class.
+
+        The objects are kept, because Python may reuse the id of a deleted object.
+        """
         self.groups: list[_Group] = []
         self.cells: list[Any] = []
         """Closure cells, the variables of enclosing functions."""
@@ -312,7 +319,7 @@ class _Walk:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._seen = {id(os.environ), id(sys.modules), id(vars(builtins))}
+        self._seen = state.seen
         self._pending: list[tuple[str, object]] = []
         self._named: list[tuple[str, object]] = []
         """Values that have a name in a module or class. The attributes of other functions are not watched."""
@@ -352,9 +359,12 @@ class _Walk:
 
     def _look(self, name: str, value: Any, *, is_named: bool) -> None:
         kind = type(value)
-        if kind in _ATOMS or id(value) in self._seen:
+        if kind in _ATOMS:
             return
-        self._seen.add(id(value))
+        _, was_named = self._seen.get(id(value), (None, None))
+        if was_named or was_named is is_named:
+            return
+        self._seen[id(value)] = value, is_named
         state = self._state
         if kind is _FUNCTION:
             self._look_at_function(name, value, is_named=is_named)
