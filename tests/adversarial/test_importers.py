@@ -152,6 +152,13 @@ ATTACKS = {
         each(lambda place: os.rename(place + "/own", place + "/moved"), *near())
         each(os.unlink, *[place + "/own" for place in near()])
     """,
+    "have others compiled": """
+        names = ["victim.py", "evil.py", "pkg/victim.py", ".", "gone.py", "x" * 5000, *map(str, range(5000))]
+        for found in gc.get_objects():
+            if isinstance(found, dict) and "compile_ahead" in found and "compiled" in found:
+                folder = os.path.dirname(os.path.abspath(__file__))
+                found["compiled"].update({os.path.join(folder, name): (b"", None) for name in names})
+    """,
     "end": "os._exit(0)",
     "close everything": "os.closerange(3, 256)",
 }

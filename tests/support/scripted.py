@@ -41,7 +41,7 @@ class Desk:
         """Reset settings, models and session. The started processes stay, because starting them is slow."""
         self.model = ScriptedModel()
         self.opens: Callable[[str | None], ScriptedModel] = lambda model_id: self.model
-        self.settings = Settings(models=("scripted",))
+        self.settings = Settings(models=("scripted",), strategy="adacoder")
         self.service.session = Session()
 
     async def _open(self, model_id: str | None, *_: object) -> ScriptedModel:

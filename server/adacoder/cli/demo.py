@@ -26,6 +26,7 @@ from adacoder.service import Service
 from adacoder.settings import Settings, merge
 from adacoder.source.locate import locate
 from adacoder.source.text import apply_edits, read
+from adacoder.strategies.adacoder import ADACODER
 from adacoder.task import Task
 
 PROJECT = "project"
@@ -35,8 +36,8 @@ FUNCTION = "timestamp"
 RECORDING = "timestamp.conversation"
 
 _RECORDED = (
-    "The model's replies are recorded, and were written by hand for this demonstration. Everything else is real: the"
-    " rules fix the replies, and the examples run."
+    "The model's replies are recorded, and were written by hand for this demonstration of the strategy 'adacoder'."
+    " Everything else is real: the rules fix the replies, and the examples run."
 )
 _UNCONFINED = (
     "Nothing on this machine can isolate code ({}). The demonstration runs anyway, because its code is part of"
@@ -64,7 +65,7 @@ class Demo:
         base = Settings()
         if self._is_recorded:
             # The recorded code ships with AdaCoder, so it may run without isolation.
-            base = replace(base, models=(recorded,), isolation=Level.NONE)
+            base = replace(base, models=(recorded,), strategy=ADACODER.name, isolation=Level.NONE)
         self._settings = merge(base, values, complain)
         self._keep = keep
         self._story = Story(screen())

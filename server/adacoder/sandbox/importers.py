@@ -173,7 +173,7 @@ class Lent(Taken):
             raise Apart from error
 
     async def ask_changes(self) -> None:
-        """Ask the process what the examples changed, and which files they imported.
+        """Ask the process what the examples changed, and which files had to be compiled.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.

@@ -263,7 +263,7 @@ class WorkerLine:
         self.leans = False
         """True if the examples may need a module that an earlier docstring imported."""
         self.compiled: tuple[str, ...] = ()
-        """Files of the project that the examples were the first to import."""
+        """Files of the project that had to be compiled for the examples."""
         self._tells_changes = False
 
     async def ready(self) -> None:
@@ -422,7 +422,7 @@ class WorkerLine:
         raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def ask_changes(self) -> None:
-        """Receive the changes by the examples of an unchanged module, and the files that the examples imported.
+        """Receive the changes by the examples of an unchanged module, and the files that had to be compiled.
 
         Do nothing if `ask_ahead` did not ask for the changes.
 

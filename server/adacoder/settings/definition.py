@@ -80,11 +80,11 @@ class Settings:
         option="URL",
         by_project=False,
     )
-    strategy: str = setting("adacoder", of.TEXT, "Workflow that writes a function.", option="NAME")
+    strategy: str = setting("auto", of.TEXT, "Workflow that writes a function.", option="NAME")
     max_iterations: int | None = setting(
         None,
         of.number(0, 50, is_whole=True),
-        "Maximum iterations of the strategy after its first attempt: AdaCoder's planned rounds, CodeTree's programs.",
+        "Maximum iterations of the strategy after its first attempt: `auto`'s further rounds, CodeTree's programs.",
         unset="the number in its paper",
         option="N",
     )

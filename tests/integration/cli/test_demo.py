@@ -18,11 +18,13 @@ pytestmark = [pytest.mark.isolation, pytest.mark.usefixtures("temporary")]
 
 
 def shortened(tmp_path: Path) -> Path:
-    """Write the recorded conversation without its last request."""
+    """Write the recorded conversation without its last two requests."""
     text = (fixture() / RECORDING).read_text("utf-8")
     path = tmp_path / "shortened"
-    path.write_text(text[: text.rindex('\n{\n "messages"') + 1], encoding="utf-8")
-    assert len(read(path).exchanges) == len(read(fixture() / RECORDING).exchanges) - 1
+    for _ in range(2):
+        text = text[: text.rindex('\n{\n "messages"') + 1]
+    path.write_text(text, encoding="utf-8")
+    assert len(read(path).exchanges) == len(read(fixture() / RECORDING).exchanges) - 2
     return path
 
 
@@ -57,12 +59,12 @@ def test_it_tells_every_step_and_ends_verified(desk: Desk, temporary: Path) -> N
     assert list(temporary.iterdir()) == []
 
 
-def test_without_the_last_reply_it_ends_failed(desk: Desk) -> None:
+def test_without_the_last_replies_it_ends_failed(desk: Desk) -> None:
     ran = desk.run("demo", "--model", f"replay:{shortened(desk.folder)}")
     assert ran.code == 1
     assert "Code Evaluator  ✗ 0/4 examples passed" in ran.out
     assert "✗ No verified candidate for 'timestamp': " in ran.out
-    assert "has no reply number 3" in ran.out
+    assert "has no reply number 2" in ran.out
     assert "Verified 'timestamp'" not in ran.out
 
 

@@ -56,7 +56,8 @@ def test_write_writes_the_file(desk: Desk) -> None:
 
 def test_progress_tells_round_examples_and_tokens(desk: Desk) -> None:
     desk.write(STUB)
-    ran = generate(desk, "shapes.py::hypotenuse", replies=[WRONG_REPLY, PLAN, GOOD_REPLY])
+    replies = [WRONG_REPLY, PLAN, GOOD_REPLY]
+    ran = generate(desk, "shapes.py::hypotenuse", "--strategy", "adacoder", replies=replies)
     assert ran.code == 0
     assert "hypotenuse · round 1/6 · 0/2 examples passed" in ran.error_lines
     assert "hypotenuse · round 2/6 · 2/2 examples passed" in ran.error_lines
@@ -288,12 +289,12 @@ def test_links_are_followed_to_what_is_written(desk: Desk) -> None:
 def test_several_models_are_a_ladder(desk: Desk) -> None:
     desk.write(STUB)
     with StandIn(
-        [WRONG_REPLY, PLAN, WRONG_REPLY, GOOD_REPLY], models=[Model("small:1b"), Model("large:70b")]
+        [WRONG_REPLY, WRONG_REPLY, GOOD_REPLY], models=[Model("small:1b"), Model("large:70b")]
     ).in_thread() as standin:
         ladder = ("--model", "small:1b", "--model", "large:70b")
         ran = desk.run("generate", "shapes.py::hypotenuse", *ladder, "--host", standin.host, "--json")
     assert ran.code == 0
-    assert [body["model"] for body in standin.requests] == ["small:1b", "small:1b", "small:1b", "large:70b"]
+    assert [body["model"] for body in standin.requests] == ["small:1b", "small:1b", "large:70b"]
     assert (ran.objects[0]["model"], ran.objects[0]["rounds"]) == ("ollama:large:70b", 3)
 
 

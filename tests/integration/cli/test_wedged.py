@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from adacoder.models.waiting import Reloaded
-from support.commandline import GOOD_REPLY, MODEL, PLAN, STUB, Desk
+from support.commandline import GOOD_REPLY, MODEL, STUB, Desk
 from support.standins.ollama import StandIn
 from support.standins.server import PATIENCE, Body, Script
 
@@ -76,7 +76,7 @@ def test_doctor_unloads_nothing_where_it_does_not_probe(desk: Desk) -> None:
 @pytest.mark.parametrize("version", ["0.24.0", "0.33.0", "0.34.0"])
 def test_a_reply_that_goes_in_circles_is_a_failed_round(desk: Desk, version: str) -> None:
     desk.write(STUB)
-    with StandIn([IN_CIRCLES, PLAN, GOOD_REPLY], version=version).in_thread() as server:
+    with StandIn([IN_CIRCLES, GOOD_REPLY], version=version).in_thread() as server:
         ran = desk.run("generate", "shapes.py::hypotenuse", "--model", MODEL, "--host", server.host, "--json")
     assert (ran.code, ran.objects[0]["status"], ran.objects[0]["rounds"]) == (0, "verified", 2)
 

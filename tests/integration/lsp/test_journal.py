@@ -25,7 +25,7 @@ async def editor(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
     """An editor that has generated a function in two rounds."""
     async with StandIn([WRONG, PLAN, GOOD]) as standin:
         folder = tmp_path_factory.mktemp("journal")
-        async with Client.started(folder, told_of(standin), capabilities=SHOWING) as client:
+        async with Client.started(folder, told_of(standin, strategy="adacoder"), capabilities=SHOWING) as client:
             await client.write("names.py", STUB)
             assert (await client.run("names.py", "initials"))["applied"]
             yield client

@@ -23,7 +23,8 @@ WRITING = "adacoder/writing"
 @asynccontextmanager
 async def started(folder: Path, standin: StandIn, **own: object) -> AsyncIterator[Client]:
     capabilities = {**FULL, "experimental": {"adacoder": own}}
-    async with Client.started(folder, told_of(standin, maxIterations=1), capabilities=capabilities) as editor:
+    settings = told_of(standin, strategy="adacoder", maxIterations=1)
+    async with Client.started(folder, settings, capabilities=capabilities) as editor:
         yield editor
 
 

@@ -88,7 +88,7 @@ async def request(
 
 
 def recording(path: Path, *models: str, **more: Any) -> Settings:
-    return Settings(models=models or ("script:a",), record=path, **more)
+    return Settings(models=models or ("script:a",), strategy="adacoder", record=path, **more)
 
 
 def end_of(conversation: RecordedConversation) -> Mapping[str, JSON]:
@@ -174,7 +174,8 @@ async def test_a_recording_replays_for_another_user_elsewhere_with_other_setting
 ) -> None:
     path = tmp_path / "talk"
     homes = [tmp_path / "home" / name for name in ("zelda", "link")]
-    models: list[Settings] = [recording(path), Settings(models=(f"replay:{path}",), context_tokens=2048, seed=3)]
+    of_replay = Settings(models=(f"replay:{path}",), strategy="adacoder", context_tokens=2048, seed=3)
+    models: list[Settings] = [recording(path), of_replay]
     outcomes = []
     for home, settings in zip(homes, models, strict=True):
         home.mkdir(parents=True)
@@ -247,7 +248,7 @@ async def test_without_record_nothing_is_stored_anywhere(
     module.parent.mkdir(parents=True)
     module.touch()
     before = everything_in(tmp_path)
-    outcome = await request(home / "shop", Settings(models=("script:a",)), {"a": telling(ROUNDS)})
+    outcome = await request(home / "shop", Settings(models=("script:a",), strategy="adacoder"), {"a": telling(ROUNDS)})
     assert outcome.status is Status.VERIFIED
     assert everything_in(tmp_path) == before
     await request(home / "shop", recording(cwd / "talk"), {"a": telling(ROUNDS)})

@@ -1,4 +1,4 @@
-"""If a process checks several docstrings and is ended, no docstring waits forever."""
+"""Processes that check several docstrings: what they share, and what happens if they are ended."""
 
 from __future__ import annotations
 
@@ -40,3 +40,59 @@ async def test_the_end_of_a_host_ends_all_that_wait(moment: float, tmp_path: Pat
         found = await asyncio.gather(*checks, return_exceptions=True)
     assert any(isinstance(each, SandboxError) for each in found)
     assert all(isinstance(each, SandboxError) or each.passed for each in found)  # type: ignore[union-attr]
+
+
+LAZY = '''
+import sys
+
+COUNT = 0
+
+
+def compiles():
+    found = []
+    sys.addaudithook(lambda event, args: found.append(str(args[1])) if event == "compile" else None)
+    from pkg import helper
+
+    return helper.VALUE, any(each.endswith("helper.py") for each in found)
+
+
+def f():
+    """
+    >>> compiles()
+    (1, True)
+    >>> f()
+    1
+    """
+    global COUNT
+    COUNT += 1
+    return COUNT
+
+
+def g():
+    """
+    >>> compiles(), g()
+    ((1, False), 1)
+    """
+    return 1
+'''
+
+
+async def test_a_file_that_examples_import_is_compiled_once_until_it_changes(tmp_path: Path) -> None:
+    package = tmp_path / "pkg"
+    package.mkdir()
+    text = LAZY
+    for name, content in (("__init__.py", ""), ("helper.py", "VALUE = 1\n"), ("a.py", text)):
+        (package / name).write_text(content, encoding="utf-8")
+    path = package / "a.py"
+    host = Host(find(None, tmp_path, tmp_path), tmp_path, least=Level.LSM)
+    try:
+        checks = [
+            host.check(program(path, tmp_path, text, name), examples(text, name), timeout=9.0) for name in ("f", "g")
+        ]
+        for verdict in await asyncio.gather(*checks):
+            assert verdict.passed, verdict.failure
+        (package / "helper.py").write_text("VALUE = 2\n", encoding="utf-8")
+        verdict = await host.check(program(path, tmp_path, text, "g"), examples(text, "g"), timeout=9.0)
+        assert [result.got for result in verdict.results] == ["((2, True), 1)\n"]
+    finally:
+        await host.close()

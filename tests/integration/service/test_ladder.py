@@ -44,7 +44,7 @@ class Ladder:
         self.target = self._target(folder)
         self._folder = folder
         self._service = service
-        self._settings = Settings(models=(SMALL, LARGE), host=server.host)
+        self._settings = Settings(models=(SMALL, LARGE), host=server.host, strategy="adacoder")
 
     @staticmethod
     def _target(folder: Path) -> Target:
@@ -171,7 +171,7 @@ async def test_the_rounds_announced_are_those_it_takes_where_all_fail(
 ) -> None:
     async with ladder(tmp_path) as desk:
         desk.server.replies = lambda _: WRONG_REPLY
-        settings = Settings(models=(SMALL, LARGE), rounds_per_model=rounds, max_iterations=most)
+        settings = Settings(models=(SMALL, LARGE), strategy="adacoder", rounds_per_model=rounds, max_iterations=most)
         candidate = None if start is None else from_reply(start, desk.target)
         outcome = await desk.run(start=candidate, rounds_per_model=rounds, max_iterations=most)
         assert outcome.rounds == most_rounds(Mode.GENERATE if start is None else Mode.FIX, settings) == in_all

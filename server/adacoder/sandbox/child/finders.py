@@ -86,7 +86,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         if is_installed(path):
             return _get_code(loader, fullname)
         source = loader.get_data(path)
-        known, code = compiled.get(path, (None, None))
+        known, code = compiled.get(path) or ahead.get(path, (None, None))
         if code is None or known != source or type(loader).source_to_code is not _source_to_code:
             code = loader.source_to_code(source, path)
             compiled[path] = source, code
@@ -98,16 +98,18 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
 _get_code, _source_to_code = SourceLoader.get_code, SourceLoader.source_to_code
 
 compiled: dict[str, tuple[bytes, CodeType]] = {}
-"""Cache of the project's compiled files: source and code by path."""
+"""Source and code of the project's imported files, by path."""
+ahead: dict[str, tuple[bytes, CodeType]] = {}
+"""Source and code of files that were compiled ahead of an import, by path."""
 
 
 def compile_ahead(path: str) -> None:
-    """Compile a file in the template. Evaluations use the compiled code unless the file changes."""
+    """Compile a file before a process is forked. The process uses the compiled code unless the file changes."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
-            compiled[path] = source, compile(source, path, "exec", 0, True)
+            ahead[path] = source, compile(source, path, "exec", 0, True)
     except Exception:  # noqa: S110  # The evaluation gets the same error and reports it.
         pass
 

@@ -21,7 +21,7 @@ commands are as in `worker.py`, but the answer to `end` has more fields:
                                                each CHANGE names something that the examples changed, and is empty if
                                                the change is unknown; LEANS is `yes` if the examples may need a
                                                module that an earlier docstring imported; COMPILED has the files of the
-                                               project that the examples imported first, separated by NUL characters
+                                               project that had to be compiled, separated by NUL characters
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Standing:
         self.before: dict[str, object] | None = None
         """Result of `look` before the first docstring. None in a process without docstrings."""
         self.told: set[str] = set()
-        """Files that were compiled before the first docstring, or that the server knows to be compiled later."""
+        """Files that were imported or compiled before the first docstring, or that the server has been told of."""
         self.names_of_fixtures: dict[str, object] | None = None
         """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
@@ -118,7 +118,7 @@ class Standing:
         """Store the state of this process before its first docstring."""
         self.state.begin()
         self.before = self.look()
-        self.told = set(finders.compiled)
+        self.told = {*finders.compiled, *finders.ahead}
 
     def _find(self, name: str, path: str, text: str) -> None:
         """Make the next import of a module use `text`."""
