@@ -264,7 +264,8 @@ class WorkerLine:
         """True if the examples may need a module that an earlier docstring imported."""
         self.compiled: tuple[str, ...] = ()
         """Files of the project that had to be compiled for the examples."""
-        self._tells_changes = False
+        self._end: tuple[str, str] | None = None
+        """The command `end` of an unchanged module, or None if `ask_ahead` was not called."""
 
     async def ready(self) -> None:
         """Wait until the process is locked down.
@@ -308,7 +309,7 @@ class WorkerLine:
         """Send the commands for later calls of `load`, `run` and `end`, without waiting for answers.
 
         The process need not be ready yet. `sources` has the source and the form of each example. If `is_only` is True,
-        no other docstring runs in the process, so the command that asks for changes is left out.
+        no other docstring runs in the process, so the changes by the examples are not asked for.
 
         Code in the process can read the waiting commands. This is harmless, because the unchanged module contains the
         same examples. Answers must still repeat the nonces in order.
@@ -316,8 +317,9 @@ class WorkerLine:
         Raises:
             HungUpError: the other end is closed.
         """
-        self.changes, self.leans, self.compiled, self._tells_changes = None, False, (), not is_only
-        await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), *([] if is_only else [("end",)])])
+        self.changes, self.leans, self.compiled = None, False, ()
+        self._end = "end", "" if is_only else "changes"
+        await self._ask_ahead([_load(program, seconds, ""), *_runs(sources), self._end])
 
     async def ask_runs_ahead(self, sources: Iterable[tuple[str, str]]) -> None:
         """Send the commands for later calls of `run`, as `ask_ahead` does.
@@ -410,7 +412,7 @@ class WorkerLine:
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
-        if self._tells_changes:
+        if self._end is not None:
             return ()  # `ask_changes` reads the worker's answer.
         if not program.suspects:
             if not self.channel.is_silent():
@@ -424,18 +426,18 @@ class WorkerLine:
     async def ask_changes(self) -> None:
         """Receive the changes by the examples of an unchanged module, and the files that had to be compiled.
 
-        Do nothing if `ask_ahead` did not ask for the changes.
-
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """
-        if self._tells_changes:
-            match await self._ask("end"):
-                case "ended", ["", leans, compiled, *changes]:
+        if self._end is None:
+            return
+        match await self._ask(*self._end):
+            case "ended", ["", leans, compiled, *changes]:
+                self.compiled = tuple(filter(None, compiled.split("\0", _MOST_COMPILED)[:_MOST_COMPILED]))
+                if self._end[1]:
                     self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
-                    self.compiled = tuple(filter(None, compiled.split("\0", _MOST_COMPILED)[:_MOST_COMPILED]))
-                case _:
-                    raise ProtocolError("its answer to 'end' has an unknown form")
+            case _:
+                raise ProtocolError("its answer to 'end' has an unknown form")
 
     async def _ask(self, *question: str) -> tuple[str, list[str]]:
         if self._asked and self._asked[0][1] == question:

@@ -86,7 +86,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         if is_installed(path):
             return _get_code(loader, fullname)
         source = loader.get_data(path)
-        known, code = compiled.get(path) or ahead.get(path, (None, None))
+        known, code = compiled.get(path) or ahead.get(path) or (None, None)
         if code is None or known != source or type(loader).source_to_code is not _source_to_code:
             code = loader.source_to_code(source, path)
             compiled[path] = source, code

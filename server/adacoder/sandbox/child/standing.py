@@ -14,9 +14,9 @@ Each CHANGE names a part of the process's state that the import changed.
 
 A process can run several docstrings of a module. Before each docstring, the server sends `load` with an empty TEXT. If
 a docstring changed something that the next docstring could see (see `state.py`), the process is replaced. Other
-commands are as in `worker.py`, but the answer to `end` has more fields:
+commands are as in `worker.py`, but `end` and its answer have more fields:
 
-    end NONCE
+    end NONCE WHAT                             WHAT is `changes` if the changes by the examples are wanted, else empty
       → ended NONCE MISSING LEANS COMPILED [CHANGE]…
                                                each CHANGE names something that the examples changed, and is empty if
                                                the change is unknown; LEANS is `yes` if the examples may need a
@@ -214,8 +214,15 @@ class StandingModule(worker.ModuleUnderTest):
         self._standing.state.learn(settings)
         return answer
 
-    def end(self) -> list[str]:
-        """Remove the names of the examples. Return the changes that the examples left behind."""
+    def end(self, what: str = "") -> list[str]:
+        """Return the answer to `end` without the nonce."""
+        compiled = finders.compiled.keys() - self._standing.told
+        self._standing.told |= compiled
+        leans, changed = self._changes() if what else (False, [])
+        return ["", "yes" if leans else "", "\0".join(compiled), *changed[:_MOST_CHANGES]]
+
+    def _changes(self) -> tuple[bool, list[str]]:
+        """Remove the names of the examples. Return LEANS, and the changes that the examples left behind."""
         modules = [value for value in self._globals.values() if type(value) is _MODULE]
         self.forget()
         state.collect()
@@ -233,10 +240,7 @@ class StandingModule(worker.ModuleUnderTest):
         if self._standing.has_fresh_values:
             # Report an unknown change, so that a new process with new fixtures runs the next docstring.
             changed.append("")
-        leans = any(map(self._uses, self._imported_before))
-        compiled = finders.compiled.keys() - self._standing.told
-        self._standing.told |= compiled
-        return ["", "yes" if leans else "", "\0".join(compiled), *changed[:_MOST_CHANGES]]
+        return any(map(self._uses, self._imported_before)), changed
 
     def _uses(self, name: str) -> bool:
         """Return whether the examples use the submodule `name` in an expression such as `a.b` without importing the

@@ -412,7 +412,7 @@ class ModuleUnderTest:
         names = self._loader.namespace
         return " ".join([s for s in self._suspects if s not in names and not hasattr(builtins, s)])
 
-    def end(self) -> list[str]:
+    def end(self, _what: str = "") -> list[str]:
         """Return the answer to `end` without the nonce."""
         return [self.missing()]
 
@@ -632,7 +632,7 @@ def evaluate(load: list[str], module_of: Callable[[list[str]], ModuleUnderTest])
             module = module_of(fields)
             kind, *answer = module.load()
         else:
-            kind, answer = "ended", module.end()
+            kind, answer = "ended", module.end(*fields)
 
 
 # --- shared with the template and the server -----------------------------------------------

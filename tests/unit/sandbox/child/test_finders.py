@@ -27,6 +27,7 @@ MODULE = "def f(x):\n    return x\n"
 def sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SourceLoader, "get_code", SourceLoader.get_code)
     monkeypatch.setattr(finders, "compiled", {})
+    monkeypatch.setattr(finders, "ahead", {})
 
 
 def value_of(path: Path) -> object:
@@ -57,7 +58,7 @@ def test_what_was_compiled_ahead_is_used_while_the_text_is_the_same(tmp_path: Pa
     path = tmp_path / "mod.py"
     path.write_text("VALUE = 1\n", encoding="utf-8")
     finders.compile_ahead(str(path))
-    ((_, code),) = finders.compiled.values()
+    ((_, code),) = finders.ahead.values()
     finders.read_sources(lambda _: False, finders.Unsaved({}))
     assert SourceFileLoader("anything", str(path)).get_code("anything") is code
     state = path.stat()
@@ -80,7 +81,7 @@ def test_only_what_can_be_compiled_is(tmp_path: Path) -> None:
     for path in sorted(tmp_path.iterdir()):
         finders.compile_ahead(str(path))
     finders.compile_ahead(str(tmp_path / "none.py"))
-    assert finders.compiled == {}
+    assert finders.ahead == {}
 
 
 def test_finders_that_ask_all_the_others_find_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
