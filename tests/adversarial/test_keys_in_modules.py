@@ -68,7 +68,7 @@ def told(desk: Desk, *replies: str) -> tuple[str, str]:
     with StandIn(list(replies)).in_thread() as standin:
         ran = desk.run(
             *("generate", "mod.py", "--model", MODEL, "--host", standin.host, "--isolation", "none"),
-            *("--max-iterations", len(replies) - 1 and 1, "--record", "talk.txt"),
+            *("--strategy", "adacoder", "--max-iterations", len(replies) - 1 and 1, "--record", "talk.txt"),
         )
         asked = json.dumps(standin.requests)
     assert ran.code == 0, ran.err

@@ -111,7 +111,7 @@ def options(server: StandInServer) -> tuple[str, ...]:
 async def command_line(household: Household, server: StandInServer, *more: str) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, str(WATCHED), str(household.log), "generate", "shapes.py::hypotenuse"),
-        *(more or options(server)),
+        *("--strategy", "adacoder", *(more or options(server))),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(WATCHED.parent)},
@@ -126,7 +126,7 @@ async def without_a_model(household: Household, server: StandInServer) -> None:
 
 async def language_server(household: Household, server: StandInServer) -> None:
     command = (sys.executable, str(WATCHED), str(household.log), "serve")
-    settings = {"model": MODEL, "ollama": {"host": server.host}}
+    settings = {"model": MODEL, "ollama": {"host": server.host}, "strategy": "adacoder"}
     async with Client.started(household.project, settings, command=command, is_forked=False) as editor:
         await editor.open("shapes.py")
         answer = await editor.run("shapes.py", "hypotenuse", apply=False)

@@ -279,7 +279,8 @@ def test_a_result_to_review_is_offered_at_the_cursor(bench: Workbench, model: Mo
 
 
 def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
-    """The first body fails an example. A plan follows, and the second body passes."""
+    """The first body fails an example. With the strategy `adacoder`, a plan follows, and the second body passes."""
+    bench.server.set(adacoder__strategy="adacoder")
     planned, goes_on = file(bench.folder, "planned"), Event()
     model.says("planned", reply("planned", TRUNCATED), held(PLAN, goes_on), reply("planned", ROUNDED))
     bench.open(planned)
@@ -292,6 +293,7 @@ def test_a_plan_in_the_second_round(bench: Workbench, model: Model) -> None:
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
     expect(bench.notification("3/3 examples passed")).to_be_visible()
     bench.save(planned, ROUNDED)
+    bench.server.set(adacoder__strategy=None)
 
 
 def test_what_is_kept_is_inserted_by_the_button_of_its_preview(bench: Workbench, model: Model) -> None:

@@ -34,7 +34,8 @@ def test_fix_mends_by_rule_without_a_model(desk: Desk) -> None:
 def test_fix_plans_from_the_error_of_what_stands_there(desk: Desk) -> None:
     path = desk.write(WRONG)
     with StandIn([PLAN, GOOD_REPLY]).in_thread() as standin:
-        ran = desk.run("fix", "shapes.py::hypotenuse", "--write", "--model", MODEL, "--host", standin.host)
+        options = ("--strategy", "adacoder", "--model", MODEL, "--host", standin.host)
+        ran = desk.run("fix", "shapes.py::hypotenuse", "--write", *options)
         assert len(standin.requests) == 2
     assert ran.code == 0
     assert path.read_text("utf-8") == SOLVED

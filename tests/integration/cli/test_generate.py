@@ -308,9 +308,9 @@ def test_the_model_that_was_chosen_is_said(desk: Desk) -> None:
 
 def test_where_each_reply_spent_its_time_and_tokens(desk: Desk) -> None:
     desk.write(STUB)
-    steps = generate(desk, "shapes.py::hypotenuse", "--json", replies=[WRONG_REPLY, PLAN, GOOD_REPLY]).objects[0][
-        "journal"
-    ]
+    said = [WRONG_REPLY, PLAN, GOOD_REPLY]
+    ran = generate(desk, "shapes.py::hypotenuse", "--json", "--strategy", "adacoder", replies=said)
+    steps = ran.objects[0]["journal"]
     replies = [step for step in steps if step["agent"] in ("programming_assistant", "prompt_engineer")]
     assert len(replies) == 3
     for step in replies:
@@ -322,7 +322,7 @@ def test_where_each_reply_spent_its_time_and_tokens(desk: Desk) -> None:
 def test_models_are_told_a_wish_that_nothing_checks(desk: Desk) -> None:
     desk.write(STUB)
     with StandIn([WRONG_REPLY, PLAN, GOOD_REPLY]).in_thread() as standin:
-        options = ("--wish", "use math.hypot", "--model", MODEL, "--host", standin.host)
+        options = ("--wish", "use math.hypot", "--strategy", "adacoder", "--model", MODEL, "--host", standin.host)
         ran = desk.run("generate", "shapes.py::hypotenuse", "--write", *options)
         wished = ["wishes for this function: use math.hypot" in str(each["messages"]) for each in standin.requests]
         assert wished == [True, True, True]

@@ -74,7 +74,7 @@ async def test_no_module_is_read_on_the_event_loop(tmp_path: Path) -> None:
     replies = [reply for _, _, needed in REQUESTS for reply in needed]
     async with (
         StandIn([*replies, GOOD]) as standin,
-        Client.started(project, told_of(standin), command=command) as editor,
+        Client.started(project, told_of(standin, strategy="adacoder"), command=command) as editor,
     ):
         for mode, body, _ in REQUESTS:
             uri = await editor.write(f"{mode}.py", LARGE.replace(STUB, STUB + body))
