@@ -57,7 +57,7 @@ def test_first_start_offline_and_then_online(
         bench.press(failed, "Try Again")
         expect(bench.notification("AdaCoder: installing its server")).to_be_visible()
         expect(bench.lens("Generate")).to_be_visible(timeout=INSTALLING)
-        bench.lens("Generate").click()
+        bench.press_lens("Generate")
         expect(bench.line("divmod(minutes, 60)")).to_be_visible()
         assert any("/server-" in word for pid in server.processes("serve") for word in _command(pid))
 
@@ -83,7 +83,7 @@ def test_a_model_is_downloaded_and_used(bench: Workbench, model: Model, ollama: 
     expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:3b")
     settings = bench.server.root / "user" / "User" / "settings.json"
     assert "ollama:qwen2.5-coder:3b" in settings.read_text(encoding="utf-8")
-    bench.lens("Generate").click()
+    bench.press_lens("Generate")
     expect(bench.line("divmod(minutes, 60)")).to_be_visible()
     assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:3b"
     bench.command("AdaCoder: Select Model")

@@ -44,7 +44,7 @@ def test_server_killed_in_a_job(bench: Workbench, model: Model) -> None:
     killed = file(bench.folder, "killed")
     model.says("killed", never_ending("killed"))
     bench.open(killed)
-    bench.lens("Generate").click()
+    bench.press_lens("Generate")
     progress = bench.notification("AdaCoder: generating 'killed'")
     expect(progress).to_contain_text(re.compile(r"round.1/6"))
     expect(bench.status_bar).to_contain_text("AdaCoder: generating 'killed'")
@@ -105,7 +105,7 @@ def test_settings_count_at_once(bench: Workbench, model: Model, ollama: Ollama) 
         expect(bench.lens("Generate")).to_be_hidden()
         settings.write_text('{"adacoder.model": "qwen2.5-coder:1.5b"}', encoding="utf-8")
         expect(bench.status_bar).to_contain_text("AdaCoder: qwen2.5-coder:1.5b")
-        bench.lens("Generate").click()
+        bench.press_lens("Generate")
         expect(bench.line(WRITTEN)).to_be_visible()
         assert ollama.server.requests[-1]["model"] == "qwen2.5-coder:1.5b"
     finally:
@@ -149,7 +149,7 @@ def test_two_folders_with_two_models(
         for name, chosen in models.items():
             bench.open(tmp_path / name / f"{name}.py")
             expect(bench.status_bar).to_contain_text(f"AdaCoder: {chosen}")
-            bench.lens("Generate").click()
+            bench.press_lens("Generate")
             expect(bench.line(WRITTEN)).to_be_visible()
             assert ollama.server.requests[-1]["model"] == chosen
         bench.picture("two-folders")

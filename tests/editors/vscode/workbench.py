@@ -21,6 +21,8 @@ _TRIES = (5, 10, 20, 40, 80)
 """Seconds to wait until a list shows what was typed, or a menu appears. After that, it is opened again, because the
 window may have missed a key. Later waits are longer, for slow machines.
 """
+_STILL = 0.5
+"""Seconds without a change after which a code lens can be clicked."""
 _LOADS = 3
 """Number of times that a window on a workspace is loaded until it shows its folders."""
 
@@ -155,6 +157,17 @@ class Workbench:
 
     def _row(self, label: str) -> Locator:
         return self.list.locator(".monaco-list-row").filter(has=self.page.get_by_text(label, exact=True)).first
+
+    def press_lens(self, text: str) -> None:
+        """Click a code lens after VS Code has rendered it for the last time. A click is lost if it is rendered anew."""
+
+        def is_still() -> bool:
+            found = self.lens(text).element_handle()
+            self.page.wait_for_timeout(1000 * _STILL)
+            return bool(found.evaluate("element => element.isConnected"))
+
+        wait_until(is_still, f"the lens '{text}' stays")
+        self.lens(text).click()
 
     def put_cursor(self, text: str) -> None:
         """Put the cursor at the beginning of a line."""
