@@ -17,7 +17,7 @@ pytestmark = pytest.mark.isolation
 
 REPLIES = '''
 workspace = "shop"
-command = ["fix", "cart.py::total", "--max-iterations", "1"]
+command = ["fix", "cart.py::total", "--strategy", "adacoder", "--max-iterations", "1"]
 status = "verified"
 replies = ["1. Add.", """
 ```python

@@ -27,7 +27,7 @@ from adacoder.sandbox.isolation.scratch import is_overfull
 from adacoder.sandbox.pool import Taken
 from adacoder.sandbox.process import WARM_SECONDS, Evaluation, Recipe, TemplateProcess, forked
 from adacoder.sandbox.unavailable import SandboxError
-from adacoder.sandbox.wire import HungUpError, ProtocolError
+from adacoder.sandbox.wire import MOST_COMPILED, HungUpError, ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,8 +49,6 @@ _BROKEN = SandboxError, HungUpError, ProtocolError, TimeoutError
 """Errors of a process that fails or breaks the protocol."""
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer's memory, threads and files."""
-_MOST_COMPILED = 1000
-"""Maximum number of files that an importer compiles for its docstrings."""
 _NOT_FORKED = frozenset({"threads", "open files", "files in its folder", "the current folder", "shared memory"})
 """Effects of an import that forked processes would share or lose. If a module has such an effect, each docstring
 imports the module in a process of its own.
@@ -173,7 +171,7 @@ class Lent(Taken):
             raise Apart from error
 
     async def ask_changes(self) -> None:
-        """Ask the process what the examples changed, and which files had to be compiled.
+        """Ask the process for changes by the examples, and for files that had to be compiled.
 
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
@@ -506,7 +504,7 @@ class _Importer(_Process):
     def compile_later(self, files: Iterable[str]) -> None:
         """Compile files before the next process is forked. The names of the files come from code of the project."""
         for file in files:
-            if len(self.lazy) < _MOST_COMPILED:
+            if len(self.lazy) < MOST_COMPILED:
                 self.lazy[file] = None
 
     async def ended(self, desk: _Desk) -> None:

@@ -45,8 +45,8 @@ _MOST_TEXTS = 10_000
 _MOST_INSTEAD = 300
 _MOST_CHANGE = 100
 """Maximum length of a name in a report of changes."""
-_MOST_COMPILED = 1000
-"""Maximum number of files in a report of compiled files."""
+MOST_COMPILED = 1000
+"""Maximum number of files that a docstring reports as compiled, and that an importer compiles for its docstrings."""
 _MOST_AHEAD = 1 << 16
 """Maximum number of bytes of commands that are sent ahead of the first answer. A socket's buffer has room for them."""
 _MOST_OF_TESTS = 64 << 20
@@ -433,7 +433,7 @@ class WorkerLine:
             return
         match await self._ask(*self._end):
             case "ended", ["", leans, compiled, *changes]:
-                self.compiled = tuple(filter(None, compiled.split("\0", _MOST_COMPILED)[:_MOST_COMPILED]))
+                self.compiled = tuple(filter(None, compiled.split("\0", MOST_COMPILED)[:MOST_COMPILED]))
                 if self._end[1]:
                     self.changes, self.leans = tuple(map(_told, changes)), bool(leans)
             case _:

@@ -15,6 +15,8 @@ pytestmark = pytest.mark.isolation
 LUCKY = "```python\ndef hypotenuse(a, b):\n    return float(max(a, b) + 1)\n```"
 """A reply that passes both examples but no test."""
 TEST = "from shapes import hypotenuse\n\n\ndef test_equal():\n    assert hypotenuse(1, 1) < 1.5\n"
+PLANNING = ("--strategy", "adacoder")
+"""A plan follows each failure, also that of the user's code."""
 PROVEN = "2/2 examples and 1/1 test passed"
 
 
@@ -80,7 +82,7 @@ def test_the_model_reads_the_tests_of_a_function_without_examples(desk: Desk) ->
 def test_fix_starts_from_a_failing_test(desk: Desk) -> None:
     path = desk.write(STUB.replace("    pass\n", "    return float(max(a, b) + 1)\n"))
     desk.write(TEST, "tests/test_shapes.py")
-    with StandIn([PLAN, GOOD_REPLY]).in_thread() as standin:
+    with StandIn([GOOD_REPLY]).in_thread() as standin:
         ran = desk.run("fix", "shapes.py::hypotenuse", "--write", "--model", MODEL, "--host", standin.host)
         first = json.dumps(standin.requests[0]["messages"])
     assert "This test of the project fails" in first
@@ -136,7 +138,7 @@ def test_fix_tries_the_functions_that_a_failing_test_runs(replies: list[str], tr
     path = desk.write(SHOP, "shop.py")
     desk.write(SHOP_TESTS, "tests/test_shop.py")
     with StandIn(replies).in_thread() as standin:
-        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        options = ("--write", *PLANNING, "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
         ran = desk.run("fix", "--test", "tests/test_shop.py::test_three", *options)
     assert ran.code == 0
     assert replies[-1].splitlines()[2] in path.read_text("utf-8").splitlines()
@@ -157,7 +159,7 @@ def test_a_function_whose_fix_leaves_the_test_failing_is_not_the_one(desk: Desk)
     right = "```python\ndef price(x):\n    return helper(x) + 1\n```"
     same = "```python\ndef helper(x):\n    return x + x\n```"
     with StandIn([PLAN, same, PLAN, right]).in_thread() as standin:
-        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        options = ("--write", *PLANNING, "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
         ran = desk.run("fix", "--test", "test_shop.py::test_price", *options)
     tried = [line.partition(": ")[0] for line in ran.error_lines if "run by" in line]
     assert (ran.code, tried) == (0, ["pkg/util.py::helper", "shop.py::price"])
@@ -180,7 +182,7 @@ def test_fix_also_tries_functions_without_a_docstring(before: str, after: str, d
                "def test_three():\n    assert total([1, 2, 3]) == 6\n", "test_shop.py")  # fmt: skip
     reply = '```python\ndef total(prices):\n    """Add prices."""\n    return sum(prices)\n```'
     with StandIn([PLAN, reply.replace("total", "sum") if "Cart" in before else reply]).in_thread() as standin:
-        options = ("--write", "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
+        options = ("--write", *PLANNING, "--max-iterations", "1", "--model", MODEL, "--host", standin.host)
         ran = desk.run("fix", "--test", "test_shop.py::test_three", *options)
         asked = str(standin.requests[0])
     assert ran.code == 0, ran.error_lines

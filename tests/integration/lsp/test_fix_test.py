@@ -65,7 +65,7 @@ def fixes(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("way", ["an action", "its line", "its name", "a case"])
 async def test_a_function_that_the_test_runs_is_fixed(way: str, editor: Client) -> None:
     async with StandIn([PLAN, RIGHT]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, module = await beside(editor)
         if way == "an action":
             (action,) = fixes(await editor.actions(uri, '== "6 EUR"'))
@@ -92,7 +92,7 @@ async def test_a_function_that_the_test_runs_is_fixed(way: str, editor: Client) 
 
 async def test_a_second_function_is_tried_if_the_first_does_not_help(editor: Client) -> None:
     async with StandIn([PLAN, USELESS, PLAN, AROUND]) as standin:
-        editor.settings = told_of(standin, maxIterations=1)
+        editor.settings = told_of(standin, strategy="adacoder", maxIterations=1)
         _, uri, module = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
         kind, message = await editor.told()
@@ -102,7 +102,7 @@ async def test_a_second_function_is_tried_if_the_first_does_not_help(editor: Cli
 
 async def test_a_function_without_a_docstring_is_fixed(editor: Client) -> None:
     async with StandIn([PLAN, RIGHT]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, _ = await beside(editor)
         before = re.sub(r' {4}""".*?"""\n', "", SHOP, flags=re.DOTALL)
         module = await editor.write("shop.py", before)
@@ -114,7 +114,7 @@ async def test_a_function_without_a_docstring_is_fixed(editor: Client) -> None:
 
 async def test_a_test_that_still_fails_is_told(editor: Client) -> None:
     async with StandIn([PLAN, USELESS]) as standin:
-        editor.settings = told_of(standin, maxIterations=1)
+        editor.settings = told_of(standin, strategy="adacoder", maxIterations=1)
         _, uri, module = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
         kind, message = await editor.told()
@@ -125,7 +125,7 @@ async def test_a_test_that_still_fails_is_told(editor: Client) -> None:
 
 async def test_a_result_to_preview_is_kept(editor: Client) -> None:
     async with StandIn([PLAN, RIGHT]) as standin:
-        editor.settings = told_of(standin, preview=True)
+        editor.settings = told_of(standin, strategy="adacoder", preview=True)
         _, uri, module = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
         kind, message = await editor.told()
@@ -139,7 +139,7 @@ async def test_a_result_to_preview_is_kept(editor: Client) -> None:
 
 async def test_the_search_can_be_cancelled(editor: Client) -> None:
     async with StandIn([]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         path, uri, module = await beside(editor)
         path.write_text(TEST + "\nimport time\ntime.sleep(60)\n", encoding="utf-8")
         await editor.change(uri, TEST, path.read_text(encoding="utf-8"))
@@ -164,7 +164,7 @@ async def test_the_search_can_be_cancelled(editor: Client) -> None:
 )
 async def test_what_names_no_test_is_answered_with_a_reason(asked: dict[str, Any], reason: str, editor: Client) -> None:
     async with StandIn([]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, _ = await beside(editor)
         answer = await editor.execute("fixTest", {"uri": uri, **asked})
     assert not answer["accepted"]
@@ -180,7 +180,7 @@ async def test_what_names_no_test_is_answered_with_a_reason(asked: dict[str, Any
 )
 async def test_a_test_that_cannot_be_fixed_is_told(name: str, message: str, editor: Client) -> None:
     async with StandIn([]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, _ = await beside(editor)
         await editor.execute("fixTest", {"uri": uri, "test": name})
         assert await editor.told() == (WARNING, message.format(named(editor, "test_shop.py")))
@@ -188,7 +188,7 @@ async def test_a_test_that_cannot_be_fixed_is_told(name: str, message: str, edit
 
 async def test_an_unsaved_test_file_is_refused(editor: Client) -> None:
     async with StandIn([]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, _ = await beside(editor)
         await editor.change(uri, "6 EUR", "7 EUR")
         answer = await editor.execute("fixTest", {"uri": uri, "test": "TestReceipts::test_three"})
@@ -197,7 +197,7 @@ async def test_an_unsaved_test_file_is_refused(editor: Client) -> None:
 
 async def test_the_action_is_only_offered_on_a_test(editor: Client) -> None:
     async with StandIn([]) as standin:
-        editor.settings = told_of(standin)
+        editor.settings = told_of(standin, strategy="adacoder")
         _, uri, module = await beside(editor)
         assert fixes(await editor.actions(uri, "def test_none"))
         assert not fixes(await editor.actions(uri, "import receipt"))

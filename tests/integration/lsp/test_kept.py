@@ -307,7 +307,7 @@ async def test_any_candidate_of_a_kept_job_can_be_inserted(editor: Client) -> No
 
 async def test_a_candidate_that_came_twice_counts_twice(editor: Client) -> None:
     async with StandIn([WRONG, "1. Try again.", WRONG, "1. Try again.", HALF]) as standin:
-        editor.settings = told_of(standin, maxIterations=2)
+        editor.settings = told_of(standin, strategy="adacoder", maxIterations=2)
         uri = await editor.write("names.py", STUB)
         job = (await editor.execute("generate", {"uri": uri, "qualifiedName": "initials"}))["jobId"]
         await editor.told()

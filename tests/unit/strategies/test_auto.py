@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from adacoder.domain import Candidate, Status
+from dataclasses import replace
+
+from adacoder.domain import Candidate, Failure, FailureKind, Status
 from support.team import PASSED, Team, matching, written
 
 TEMPERATURES = [None, 0.4, 0.6, 0.8]
@@ -23,6 +25,14 @@ async def test_auto_writes_ever_more_freely_and_then_plans_from_its_best_attempt
     assert team.actions == [*["write"] * 4, "plan", "write", "plan", "write"]
     assert temperatures(team)[:4] == TEMPERATURES
     assert [">>> area(3)" in asked.words["error"] for asked in team.asked if asked.action == "plan"] == [True, True]
+
+
+async def test_auto_plans_at_once_if_only_a_test_of_the_project_fails() -> None:
+    refused = replace(PASSED, failure=Failure(FailureKind.TEST_FAILED, "A test fails."))
+    team = Team([refused, PASSED])
+    assert (await team.run("auto")).candidate == written(2)
+    assert team.actions == ["write", "plan", "write"]
+    assert "A test fails." in team.asked[1].words["error"]
 
 
 async def test_auto_is_over_with_the_first_program_that_passes() -> None:

@@ -69,7 +69,7 @@ class Standing:
         self.before: dict[str, object] | None = None
         """Result of `look` before the first docstring. None in a process without docstrings."""
         self.told: set[str] = set()
-        """Files that were imported or compiled before the first docstring, or that the server has been told of."""
+        """Files that were imported or compiled before the first docstring, or that the server knows."""
         self.names_of_fixtures: dict[str, object] | None = None
         """Names that pytest's fixtures add to the examples. None if no fixture has run."""
         self.has_fresh_values = False
