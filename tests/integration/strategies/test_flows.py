@@ -40,8 +40,9 @@ SEARCHED = {"codetree": 48, "codetree:no-abort": 48, "codetree:no-verification":
     "codetree:bfs-d2-w5": 26,
     "codetree:dfs-d4-w2": 31,
     "codetree:dfs-d5-w2": 32,
+    "auto": 8,
 }
-"""Numbers of calls of the tree searches in their worst cases.
+"""Numbers of calls of the tree searches in their worst cases, and of `auto` if examples fail and no tests run.
 
 A search asks for one list, and for a function, a score and a reflection for each of 20 programs. Programs at the
 greatest depth get no reflection.
