@@ -41,6 +41,10 @@ def test_a_message_has_the_button_that_it_calls_for(bench: Workbench, model: Mod
     urged.write_text(UNDOCUMENTED + urged.read_text(encoding="utf-8"), encoding="utf-8")
     model.says("urged", "1. Round first.", reply("urged", ROUNDED))
     bench.open(urged)
+    bench.put_cursor("def plain")
+    bench.command("AdaCoder: Generate Function")
+    bench.press(bench.notification("'plain' has no docstring"), "Write Skeleton")
+    expect(bench.line(">>> plain(")).to_be_visible()
     bench.put_cursor("def urged")
     bench.command("AdaCoder: Check Examples")
     failed = bench.notification("Checked 'urged'.")
@@ -48,10 +52,6 @@ def test_a_message_has_the_button_that_it_calls_for(bench: Workbench, model: Mod
     bench.picture("fix-button")
     bench.press(failed, "Fix")
     expect(bench.line("round(seconds * 1000)")).to_be_visible()
-    bench.put_cursor("def plain")
-    bench.command("AdaCoder: Generate Function")
-    bench.press(bench.notification("'plain' has no docstring"), "Write Skeleton")
-    expect(bench.line(">>> plain(")).to_be_visible()
 
 
 def test_a_discarded_result_leaves_nothing(bench: Workbench, model: Model) -> None:
