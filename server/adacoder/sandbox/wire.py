@@ -426,6 +426,8 @@ class WorkerLine:
     async def ask_changes(self) -> None:
         """Receive the changes by the examples of an unchanged module, and the files that had to be compiled.
 
+        Do nothing if `ask_ahead` was not called.
+
         Raises:
             HungUpError, ProtocolError: code in the process hung up or broke the protocol.
         """

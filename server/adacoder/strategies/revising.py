@@ -118,7 +118,7 @@ INTERVENOR = Strategy(
 
 JUDGE = advisor("debugger", "judge blocks", "debugging block by block", "ldb_judge")
 """The Role that judges each block of a `trace` of `code`."""
-REWRITER = coder("debugger", "rewriting the function by the debugging", "revise")
+REWRITER = coder("debugger", "revising the function", "revise")
 """The Role that rewrites `code`. The prompt field `advice` has the judgements on the blocks."""
 LDB = Strategy(
     name="ldb",

@@ -80,17 +80,16 @@ def g():
 async def test_a_file_that_examples_import_is_compiled_once_until_it_changes(tmp_path: Path) -> None:
     package = tmp_path / "pkg"
     package.mkdir()
-    text = LAZY
-    for name, content in (("__init__.py", ""), ("helper.py", "VALUE = 1\n"), ("a.py", text)):
+    for name, content in (("__init__.py", ""), ("helper.py", "VALUE = 1\n"), ("a.py", LAZY)):
         (package / name).write_text(content, encoding="utf-8")
     path = package / "a.py"
     host = Host(find(None, tmp_path, tmp_path), tmp_path, least=Level.LSM)
     try:
         for name in ("f", "g"):
-            verdict = await host.check(program(path, tmp_path, text, name), examples(text, name), timeout=9.0)
+            verdict = await host.check(program(path, tmp_path, LAZY, name), examples(LAZY, name), timeout=9.0)
             assert verdict.passed, verdict.failure
         (package / "helper.py").write_text("VALUE = 2\n", encoding="utf-8")
-        verdict = await host.check(program(path, tmp_path, text, "g"), examples(text, "g"), timeout=9.0)
+        verdict = await host.check(program(path, tmp_path, LAZY, "g"), examples(LAZY, "g"), timeout=9.0)
         assert [result.got for result in verdict.results] == ["((2, True), 1)\n"]
     finally:
         await host.close()
