@@ -17,6 +17,7 @@ from adacoder import programs
 from adacoder.cli import COULD_NOT_RUN, HOOK_FAILED, INTERRUPTED, options
 from adacoder.cli.terminal import complain
 from adacoder.domain import AdaCoderError
+from adacoder.settings import Settings
 
 if TYPE_CHECKING:
     from adacoder.cli.output import Output
@@ -328,9 +329,9 @@ def strategies(*, as_json: bool, has_ablations: bool) -> int:
 
 _COMPARED = (
     *("max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"),
-    *("budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed", "cross_check"),
+    *("first_token_timeout", "token_timeout", "reply_timeout"),
 )
-"""Settings that are options of `adacoder arena`."""
+"""Settings that are options of `adacoder arena` and `adacoder models`."""
 
 
 @adacoder.command()
@@ -338,7 +339,7 @@ _COMPARED = (
 @click.option(
     *("--strategy", "strategies"),
     callback=options.split,
-    default="adacoder",
+    default=Settings().strategy,
     show_default=True,
     metavar="A,B",
     help="Workflows to compare.",
@@ -391,7 +392,9 @@ _COMPARED = (
     is_flag=True,
     help="Accept a cluster on another machine without encryption. Anyone on the network path can run code here.",
 )
-@options.settings(*_COMPARED)
+@options.settings(
+    *(*_COMPARED, "budget_calls", "budget_tokens", "budget_seconds", "budget_programs", "seed", "cross_check")
+)
 def arena(**values: object) -> int:
     """Compare models and workflows on tasks with hidden tests.
 
@@ -467,9 +470,7 @@ def tables(rows: tuple[Path, ...], **values: object) -> int:
 )
 @click.option("--write", "writes", is_flag=True, help="Write the winner to [tool.adacoder] in pyproject.toml.")
 @options.as_json
-@options.settings(
-    "max_iterations", "timeout", "interpreter", "isolation", "context_tokens", "host", "base_url", "allow_cloud"
-)
+@options.settings(*_COMPARED)
 def models(*, rank: bool, **values: object) -> int:
     """List the models of a server; with --rank, find the best of them on TASKS.
 

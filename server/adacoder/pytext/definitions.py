@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from adacoder.domain import Span
 from adacoder.pytext.lines import content_end, indent_width, past_terminator
@@ -16,6 +16,8 @@ from adacoder.pytext.strings import skip_string
 DEFINITION = re.compile(r"(?P<kind>(?:async[ \t]+)?def|class)[ \t]+(?P<name>[^\W\d]\w*)")
 _DEEPEST = 100
 """Python's maximum number of indentation levels."""
+_MOST_KEPT = 8
+"""Number of texts whose definitions are kept."""
 _STRING_START = re.compile(r"(?P<prefix>[rRuU]?)(?=['\"])")
 _FILLER = re.compile(r"(?:[ \t\f\r\n]|\\(?=[\r\n])|#[^\r\n]*)*")
 """Matches white space, line continuations and comments between strings in parentheses."""
@@ -109,9 +111,13 @@ class Definition:
         return end
 
 
-def definitions(text: str) -> list[Definition]:
-    """Return all functions and classes of `text`, including nested ones, in the order of their headers."""
-    return definitions_in(text, tuple(logical_lines(text)), ())
+@lru_cache(maxsize=_MOST_KEPT)
+def definitions(text: str) -> Sequence[Definition]:
+    """Return all functions and classes of `text`, including nested ones, in the order of their headers.
+
+    The last results are kept, because several steps read the same text.
+    """
+    return tuple(definitions_in(text, tuple(logical_lines(text)), ()))
 
 
 def definitions_in(text: str, lines: Sequence[LogicalLine], parents: tuple[Definition, ...]) -> list[Definition]:

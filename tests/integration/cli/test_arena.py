@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from support.commandline import HEEDING, MODEL, Desk, Ran
-from support.standins.ollama import StandIn
+from support.standins.ollama import Ending, Script, StandIn
 
 pytestmark = pytest.mark.isolation
 
@@ -185,6 +185,21 @@ def test_a_cell_whose_journal_cannot_be_written_has_no_row(desk: Desk) -> None:
     assert rows(desk.folder / "arena.jsonl") == []
     path.unlink()
     assert arena(desk, "--strategy", "direct", replies=[RIGHT]).code == 0
+
+
+def test_the_wait_for_a_token_can_be_set(desk: Desk) -> None:
+    """The message about a silent server names this option."""
+    (desk.folder / "tasks.jsonl").write_text(json.dumps(TASK) + "\n")
+    options = ["--strategy", "direct", "--patience", 0, "--token-timeout"]
+    with StandIn([Script("def", ending=Ending.STALL)]).in_thread() as server:
+        impatient = desk.run("arena", "tasks.jsonl", "--model", MODEL, "--host", server.host, *options, 1)
+    assert impatient.code == 2
+    assert "has sent nothing for 1 s:" in impatient.err
+    assert "wait longer with --token-timeout" in impatient.err
+    with StandIn([Script(RIGHT, pause=0.05)]).in_thread() as server:
+        patient = desk.run("arena", "tasks.jsonl", "--model", MODEL, "--host", server.host, *options, 60)
+    assert patient.code == 0
+    assert [row["right"] for row in rows(desk.folder / "arena.jsonl")] == [True]
 
 
 def test_a_server_that_is_gone_for_a_while_costs_no_row(desk: Desk) -> None:

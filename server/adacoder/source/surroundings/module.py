@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ class ModuleText:
     text: str
 
     @cached_property
-    def definitions(self) -> list[Definition]:
+    def definitions(self) -> Sequence[Definition]:
         """All functions and classes, including nested ones, in order."""
         return definitions(self.text)
 
