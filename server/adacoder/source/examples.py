@@ -21,6 +21,8 @@ _FENCE = re.compile(r"[ \t]*(?P<fence>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 """Matches a line that opens or closes a Markdown fence. For a closing line, `info` is blank."""
 _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b")
 """Matches a line that continues the statement above, such as `else:`."""
+PROSE = re.compile(r"[(=]|\binputs?[ \t]*:", re.IGNORECASE)
+"""Matches something that every example in prose contains: a bracket, an equals sign, or the label of an input."""
 _LONGEST = 40_000
 """Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
 
@@ -51,7 +53,7 @@ def examples(literal: str, first_line: int, calls: Calls | None = None) -> tuple
     docstring = _without_closed_fences(read_literal(literal))
     found_blocks = blocks_of_docstring(docstring.value)
     found = tuple(_examples(docstring, first_line, found_blocks))
-    if calls is None or any(example.has_want for example in found):
+    if calls is None or any(example.has_want for example in found) or not PROSE.search(docstring.value):
         return found
     from adacoder.source.informal import informal  # This import is slow and rarely needed.
 

@@ -31,7 +31,7 @@ from adacoder.source.calls import Calls
 from adacoder.source.class_examples import class_examples
 from adacoder.source.dunder_test import NAME as DUNDER_TEST
 from adacoder.source.dunder_test import dunder_test
-from adacoder.source.examples import UnreadableExample, examples
+from adacoder.source.examples import PROSE, UnreadableExample, examples
 from adacoder.source.literal import read_literal
 from adacoder.source.notebook import start_of
 from adacoder.source.skips import skips
@@ -42,8 +42,6 @@ _FIXTURE = re.compile(r"@[ \t]*(?:\w+\.)*fixture\b")
 _CONTENT = re.compile(r"[^\r\n]*")
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _PROMPT = re.compile(r"(?m)^[ \t]*>>> \S")
-_PROSE = re.compile(r"[(=]")
-"""Every example in prose contains a bracket or an equals sign."""
 _MOST_NEAR = 3
 _ACCESSOR = re.compile(r"@[ \t]*\w+\.(?:setter|deleter)\b")
 
@@ -304,7 +302,7 @@ def may_have_examples(text: str) -> bool:
         node = waiting.pop()
         if isinstance(node, _DOCUMENTED):
             docstring = ast.get_docstring(node, clean=False)
-            if docstring is not None and _PROSE.search(docstring):
+            if docstring is not None and PROSE.search(docstring):
                 return True
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.expr):
             waiting += ast.iter_child_nodes(node)

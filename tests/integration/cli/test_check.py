@@ -353,6 +353,15 @@ def test_a_function_that_has_its_examples_by_heart_proves_nothing_and_fails_noth
     assert "heart.f" not in mixed.out
 
 
+def test_a_file_with_no_other_example_than_an_input_and_its_output_is_checked(desk: Desk) -> None:
+    desk.write('def double(x):\n    """Twice x.\n\n    Input: 3\n    Output: 6\n    """\n    return x + x\n', "twice.py")
+    desk.write('def double(x):\n    """Twice x.\n\n    Input: 3\n    Output: 7\n    """\n    return x + x\n', "wrong.py")
+    right, wrong = desk.run("check", "twice.py"), desk.run("check", "wrong.py")
+    assert (right.code, wrong.code) == (0, 1)
+    assert right.out.startswith("Verified 'double': 1/1 examples passed")
+    assert "Failed example:\n    double(3)\nExpected:\n    7\nGot:\n    6\n" in wrong.out
+
+
 def test_without_examples_there_is_nothing_to_complain_about(desk: Desk) -> None:
     desk.write("def f():\n    '''Doc.'''\n", "f.py")
     (desk.folder / "empty").mkdir()

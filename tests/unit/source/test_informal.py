@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adacoder.conclusion import conclude
 from adacoder.domain import Attempt, Candidate, Example, Status, TargetError, Verdict
-from adacoder.source.locate import locate
+from adacoder.source.locate import locate, may_have_examples
 
 if TYPE_CHECKING:
     from adacoder.domain import Target
@@ -109,6 +109,7 @@ def test_an_informal_example_is_a_call_and_its_result() -> None:
 )
 def test_forms_that_are_read(form: str) -> None:
     assert stated(f"Adds.\n\n{form}\n") == [("f(1, 2)", "3")]
+    assert may_have_examples(f'def f(x, y):\n    """Adds.\n\n    {form}\n    """\n')
 
 
 @pytest.mark.parametrize(
