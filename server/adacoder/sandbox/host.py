@@ -23,10 +23,11 @@ from adacoder.domain import Example, FailureKind, Level, Verdict
 from adacoder.messages import Named
 from adacoder.privacy.private_names import NO_WISHES, Wishes
 from adacoder.sandbox.child.worker import OUT_OF_MEMORY
+from adacoder.sandbox.desks import Apart
 from adacoder.sandbox.environment.imports_ahead import NOTHING_AHEAD, PYTEST, ImportsAhead
 from adacoder.sandbox.environment.startup_code import note
 from adacoder.sandbox.environment.visible_paths import RECHECK_SECONDS, VisiblePaths, files_of, find_visible
-from adacoder.sandbox.importers import Apart, Importers, Lent
+from adacoder.sandbox.importers import Importers, Lent
 from adacoder.sandbox.isolation import MOST_THREADS, SCRATCH_SIZE
 from adacoder.sandbox.isolation.scratch import remove_left
 from adacoder.sandbox.pool import Taken, TemplatePool, Upkeep

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from adacoder.sandbox.importers import Apart, Importers, Lent
+from adacoder.sandbox.desks import Apart
+from adacoder.sandbox.importers import Importers, Lent
 from adacoder.sandbox.unavailable import SandboxError
 from adacoder.sandbox.wire import HungUpError, ProtocolError
 
