@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from adacoder.arena.papers import tables
-from adacoder.arena.rows import RowsReader
+from adacoder.arena.rows import Row, RowsReader
 from adacoder.arena.tables import markdown
 from adacoder.mcp.tool_words import TOOLS
 from adacoder.messages import Named, Text
@@ -195,15 +195,26 @@ def workflows(text: str, registry: Iterable[Mapping[str, str]]) -> str:
 def measured(text: str, folder: Path) -> str:
     """Return the page on measurements with tables of the rows in a folder.
 
+    Its folder `all-strategies` has rows for fewer tasks. They get tables of their own, with all other rows for the same
+    tasks and model.
+
     Raises:
         ValueError: a line is not a row.
     """
     before, _, _ = text.partition("\n### ")
+    most, few = _rows_in(folder), _rows_in(folder / "all-strategies")
+    shared = {(row.task, row.model) for row in few}
+    beside = [*few, *(row for row in most if (row.task, row.model) in shared)]
+    of_all = [replace(each, name=f"All strategies: {each.name.lower()}") for each in tables(beside, ["own"])]
+    return "\n".join([before, *map(markdown, [*tables(most, ["own"]), *of_all])])
+
+
+def _rows_in(folder: Path) -> list[Row]:
     reader = RowsReader()
     found = {row.key: row for path in sorted(folder.glob("*.gz")) for row in reader.rows(path)}
     if reader.troubles:
         raise ValueError(reader.troubles)
-    return "\n".join([before, *map(markdown, tables([*found.values()], ["own"]))])
+    return [*found.values()]
 
 
 def _row(name: str, setting: Setting) -> str:

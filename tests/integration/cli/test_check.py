@@ -354,9 +354,10 @@ def test_a_function_that_has_its_examples_by_heart_proves_nothing_and_fails_noth
 
 
 def test_a_file_with_no_other_example_than_an_input_and_its_output_is_checked(desk: Desk) -> None:
-    desk.write('def double(x):\n    """Twice x.\n\n    Input: 3\n    Output: 6\n    """\n    return x + x\n', "twice.py")
-    desk.write('def double(x):\n    """Twice x.\n\n    Input: 3\n    Output: 7\n    """\n    return x + x\n', "wrong.py")
-    right, wrong = desk.run("check", "twice.py"), desk.run("check", "wrong.py")
+    twice = 'def double(x):\n    """Twice x.\n\n    Input: 3\n    Output: {}\n    """\n    return x + x\n'
+    desk.write(twice.format(6), "right.py")
+    desk.write(twice.format(7), "wrong.py")
+    right, wrong = desk.run("check", "right.py"), desk.run("check", "wrong.py")
     assert (right.code, wrong.code) == (0, 1)
     assert right.out.startswith("Verified 'double': 1/1 examples passed")
     assert "Failed example:\n    double(3)\nExpected:\n    7\nGot:\n    6\n" in wrong.out
