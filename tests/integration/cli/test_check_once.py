@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from adacoder.sandbox import importers
+from adacoder.sandbox import desks, importers
 from adacoder.sandbox.process import forked
 from support.commandline import Desk, Ran
 from support.standins.ollama import PATIENCE
@@ -271,7 +271,7 @@ def test_what_a_docstring_is_about_to_use_is_not_ended_for_other_modules(
             alive.append(evaluation.alive)
         return evaluation
 
-    monkeypatch.setattr(importers, "forked", slowly)
+    monkeypatch.setattr(desks, "forked", slowly)
     assert set(statuses(desk.run("check", "--json")).values()) == {"verified"}
     assert alive == [True] * modules
 
