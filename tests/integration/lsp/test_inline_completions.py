@@ -125,7 +125,8 @@ async def test_what_is_not_offered(
 
 @pytest.mark.parametrize("changed", [False, True])
 async def test_a_body_is_not_offered_if_the_text_changes_before_the_answer(editor: Client, changed: bool) -> None:
-    others = "".join(f'\n\ndef f{number}():\n    """Return 1."""\n    return 1\n' for number in range(500))
+    # With so many functions, the answer takes much longer than the change needs to arrive.
+    others = "".join(f'\n\ndef f{number}():\n    """Return 1."""\n    return 1\n' for number in range(8000))
     uri = await kept(editor, GOOD, "initials", f"{ABOVE}{STUB}{others}")
     text = editor.text(uri)
     place = editor.position(text, text.index("\n\n\ndef f0"))
