@@ -78,13 +78,17 @@ class Directives:
         return Directives(on, off, needs, freed, self.problem or later.problem)
 
 
-def directives(source: str) -> Directives:
-    """Read the directives in the source of an example."""
+def directives(source: str, code: str | None = None) -> Directives:
+    """Read the directives in the source of an example.
+
+    `code` is the source without its strings, because xdoctest ignores directives in strings. If it is None, `source` is
+    read.
+    """
     found = Directives()
     for match in _DIRECTIVE.finditer(source):
         for option in match[1].replace(",", " ").split():
             found = found.then(_option(option))
-    return found.then(of_xdoctest(source))
+    return found.then(of_xdoctest(source if code is None else code))
 
 
 def of_xdoctest(source: str) -> Directives:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from adacoder.directives import Directives, directives, of_xdoctest
 from adacoder.domain import Example, TargetError
-from adacoder.pytext import normalize
+from adacoder.pytext import normalize, string_literals
 from adacoder.source.calls import Calls
 from adacoder.source.directive_blocks import DirectiveBlock, after, blocks, blocks_of_docstring, outputs
 from adacoder.source.literal import Literal, read_literal
@@ -219,8 +219,15 @@ class _Parser(doctest.DocTestParser):
                 problem = f"has an option directive on a line with no example: {source.strip()!r}"
                 raise ValueError(f"line {lineno + 1} of the doctest for {name} {problem}")
             return {}
-        self._found[lineno] = self._block.then(directives(source))
+        self._found[lineno] = self._block.then(directives(source, _without_strings(source)))
         return {}
+
+
+def _without_strings(source: str) -> str:
+    kept, position = "", 0
+    for string in string_literals(source, 0, len(source)):
+        kept, position = f"{kept}{source[position : string.start]}''", string.end
+    return kept + source[position:]
 
 
 def _joined(found: Sequence[doctest.Example]) -> Iterator[list[doctest.Example]]:

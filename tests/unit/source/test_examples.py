@@ -131,6 +131,11 @@ def test_an_example_can_need_a_package(comment: str) -> None:
     assert (example.needs, example.skipped) == ({"x"}, False)
 
 
+def test_xdoctest_ignores_directives_in_strings() -> None:
+    inside, below = found(">>> f('''\n...   # xdoctest: +SKIP\n... ''')\n1\n>>> f('''\n... ''')  # xdoctest: +SKIP\n1")
+    assert (inside.flags, below.flags) == (0, doctest.SKIP)
+
+
 def test_xdoctest_s_options_on_a_line_of_their_own_hold_until_they_are_switched_off() -> None:
     text = ">>> f(1)\n1\n>>> # xdoctest: +SKIP\n>>> f(2)\n2\n>>> f(3)\n3\n>>> # xdoctest: -SKIP\n>>> f(4)\n4"
     assert [example.skipped for example in found(text)] == [False, True, True, False]
