@@ -47,7 +47,7 @@ def test_a_message_has_the_button_that_it_calls_for(bench: Workbench, model: Mod
     expect(bench.line(">>> plain(")).to_be_visible()
     bench.put_cursor("def urged")
     bench.command("AdaCoder: Check Examples")
-    failed = bench.notification("Checked 'urged'.")
+    failed = bench.listed_notification("Checked 'urged'.")
     expect(failed.get_by_role("button", name="Fix", exact=True)).to_be_visible()
     bench.picture("fix-button")
     bench.press(failed, "Fix")

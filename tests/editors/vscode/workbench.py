@@ -21,6 +21,8 @@ _TRIES = (5, 10, 20, 40, 80)
 """Seconds to wait until a list shows what was typed, or a menu appears. After that, it is opened again, because the
 window may have missed a key. Later waits are longer, for slow machines.
 """
+_SHOWN = 20_000
+"""Milliseconds in which VS Code shows a notification."""
 _STILL = 0.5
 """Seconds without a change after which a code lens can be clicked."""
 _LOADS = 3
@@ -78,6 +80,17 @@ class Workbench:
     def notification(self, text: str | re.Pattern[str]) -> Locator:
         """Return a notification that contains `text`."""
         return self.page.locator(".notifications-toasts .notification-list-item", has_text=text).first
+
+    def listed_notification(self, text: str) -> Locator:
+        """Return a notification that contains `text`. If VS Code only counts it at the bell, open the list.
+
+        VS Code sometimes does not show a notification that follows the choice of a button of another.
+        """
+        try:
+            self.notification(text).wait_for(timeout=_SHOWN)
+        except NotSeen:
+            self.command("Notifications: Show Notifications")
+        return self.page.locator(".notification-list-item", has_text=text).first
 
     def tab(self, name: str) -> Locator:
         return self.page.locator(".tab", has_text=name).first
