@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from adacoder.sandbox.program import Program
 
 LEFT = "The sandbox broke: an evaluation left something behind."
+"""Message of the error after which a process cannot be used any more."""
 _REAP_SECONDS = 5.0
 _WATCHED_SECONDS = 0.1
 """Seconds between two checks of an importer's memory, threads and files."""
@@ -200,7 +201,7 @@ class Importer(_Process):
         """Return a free desk, or wait for one.
 
         The order of preference is: a desk that has imported `module`; a desk that has imported only `package`; a desk
-        without imports of its own; a new desk. If there is no slot for a new desk, end an idle desk.
+        without imports of its own; a new desk. If all slots are used, end an idle desk.
         """
         while True:
             idle = [desk for desk in self._desks if not desk.busy]

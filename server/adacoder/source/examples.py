@@ -219,15 +219,17 @@ class _Parser(doctest.DocTestParser):
                 problem = f"has an option directive on a line with no example: {source.strip()!r}"
                 raise ValueError(f"line {lineno + 1} of the doctest for {name} {problem}")
             return {}
-        self._found[lineno] = self._block.then(directives(source, _without_strings(source)))
+        code = _without_strings(source) if "xdoctest" in source else source
+        self._found[lineno] = self._block.then(directives(source, code))
         return {}
 
 
 def _without_strings(source: str) -> str:
-    kept, position = "", 0
+    kept, position = [], 0
     for string in string_literals(source, 0, len(source)):
-        kept, position = f"{kept}{source[position : string.start]}''", string.end
-    return kept + source[position:]
+        kept.append(source[position : string.start])
+        position = string.end
+    return "''".join([*kept, source[position:]])
 
 
 def _joined(found: Sequence[doctest.Example]) -> Iterator[list[doctest.Example]]:
