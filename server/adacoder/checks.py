@@ -173,7 +173,7 @@ class Checks:
         before, now = (
             outputs(each.verdict.results if each.verdict else ()) for each in (earlier, await self.check(task))
         )
-        asked = [example for example in before if only in (None, example)]
+        asked = [example for example in before if only is None or example.line == only.line]
         stable = {example: before[example] for example in asked if now.get(example) == before[example]}
         edits, refused = await aside(accepted, task.target, stable)
         return NewOutputs(tuple(edits), tuple(each for each in asked if each not in stable), tuple(refused))
@@ -277,7 +277,7 @@ class Checks:
             covers=covers,
             tests=tests,
             options=flags_of(task.settings.doctest_options),
-            setup=tuple(line for line in task.settings.doctest_setup.splitlines() if line.strip()),
+            setup=(*task.target.setup, *filter(str.strip, task.settings.doctest_setup.splitlines())),
             document=document,
             note=note,
         )

@@ -79,6 +79,8 @@ class Example:
     """True if the example is a block such as `.. testcode::`. Only its printed output is compared."""
     above: int = 0
     """Number of lines in the notebook cells above the example's cell."""
+    group: str = "default"
+    """The Sphinx group. Examples of different groups do not share names."""
 
     @property
     def number(self) -> int:
@@ -179,6 +181,8 @@ class Target:
     """True if the function is directly in a class body, such as a method or a property."""
     is_function: bool = True
     """True for a function. False for a class, a module or a page, which are only checked."""
+    setup: tuple[str, ...] = ()
+    """Statements that run before the examples of each Sphinx group."""
     of_class: tuple[Example, ...] = ()
     """Examples of the enclosing class. An example counts only if a run shows that it calls this function."""
 

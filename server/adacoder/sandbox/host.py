@@ -17,6 +17,8 @@ import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial, wraps
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from adacoder.domain import Example, FailureKind, Level, Verdict
@@ -41,7 +43,7 @@ from adacoder.sandbox.wire import HungUpError, ProtocolError, WorkerLine
 from adacoder.traces import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
     from pathlib import Path
 
     from adacoder.domain import Module
@@ -242,8 +244,7 @@ class Host:
         recipe = await self._known_recipe(finding.mechanism, program)
         standing = replace(program, text="", overlays={})
         asked = [example for example in examples if not example.skipped]
-        sources = [(statement, "") for statement in program.setup]
-        sources += [(example.source, example.form) for example in asked]
+        sources = [(source, form) for _, source, form in _statements(program, asked)]
 
         def begin(is_only: bool) -> Begin:
             limit = _limit(timeout)
@@ -401,16 +402,18 @@ class Host:
             async with _timeout(taken.evaluation, seconds), _bounded(taken):
                 if not judge.loaded(await line.load(program, _limit(seconds))):
                     return
-                for statement in program.setup:
-                    if not judge.prepared(await line.run(statement)):
-                        return
+                statements = [*_statements(program, judge.examples)]
                 if program.observed:
-                    await line.ask_runs_ahead((example.source, example.form) for example in judge.examples)
-                for example in judge.examples:
+                    await line.ask_runs_ahead((source, form) for _, source, form in statements)
+                for example, source, form in statements:
+                    if example is None:
+                        if not judge.prepared(await line.run(source, form)):
+                            return
+                        continue
                     judge.begins(example)
                     is_traced = program.traced and example is judge.examples[-1]
                     run = partial(line.trace, tell=judge.traced) if is_traced else line.run
-                    judge.answered(example, await run(example.source, example.form))
+                    judge.answered(example, await run(source, form))
                     if judge.is_over:
                         return
                 if program.tests:
@@ -427,6 +430,19 @@ class Host:
         except ProtocolError as breach:  # Perhaps the process was killed because it exceeded a limit.
             if not _has_too_much(taken, judge):
                 judge.misbehaved(str(breach))
+
+
+def _statements(program: Program, examples: Sequence[Example]) -> Iterator[tuple[Example | None, str, str]]:
+    """Yield the statements to run in order: the example, or None for other code, then the source and its form.
+
+    The program's setup code runs before the examples of each Sphinx group.
+    """
+    groups = [[*group] for _, group in groupby(examples, key=attrgetter("group"))]
+    for number, group in enumerate(groups or [[]]):
+        if number:
+            yield None, "pass", "apart"
+        yield from ((None, statement, "") for statement in program.setup)
+        yield from ((example, example.source, example.form) for example in group)
 
 
 def _limit(seconds: float) -> int:

@@ -408,7 +408,7 @@ class Judge:
         mentions = re.compile(rf"\b{re.escape(name)}\b")
         for result, trouble in self._troubled:
             earlier = result.example
-            if earlier is example or not mentions.search(earlier.source):
+            if earlier is example or earlier.group != example.group or not mentions.search(earlier.source):
                 continue
             if result.entered or trouble.line is not None:
                 return self._exception(earlier, trouble, "")

@@ -39,14 +39,18 @@ def outputs(results: Iterable[ExampleResult]) -> dict[Example, str]:
 
 
 def accepted(target: Target, new: Mapping[Example, str]) -> tuple[list[Edit], list[Example]]:
-    """Return edits that write the outputs in `new`. Also return the examples whose outputs could not be written."""
+    """Return edits that write the outputs in `new`. Also return the examples whose outputs could not be written.
+
+    An example in several Sphinx groups must have the same new output in each.
+    """
     edits: list[Edit] = []
     refused: list[Example] = []
     for example, output in new.items():
         edit = _edit(target, example, output)
-        if edit is None or not _gives(target, [edit], {example: output}):
+        in_all_groups = {new.get(each) for each in target.examples if each.line == example.line}
+        if edit is None or in_all_groups != {output} or not _gives(target, edit, example.line, output):
             refused.append(example)
-        else:
+        elif edit not in edits:
             edits.append(edit)
     return edits, refused
 
@@ -64,9 +68,9 @@ def _edit(target: Target, example: Example, output: str) -> Edit | None:
     return Edit(lines.starts[first], lines.starts[last], text)
 
 
-def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> bool:
-    """Return whether the edits only replace the expected outputs of the examples in `new`."""
-    text = apply_edits(target.text, edits)
+def _gives(target: Target, edit: Edit, line: int, output: str) -> bool:
+    """Return whether an edit only replaces the expected output of the example on a line."""
+    text = apply_edits(target.text, [edit])
     span = target.docstring_span
     grown = len(text) - len(target.text)
     try:
@@ -76,5 +80,7 @@ def _gives(target: Target, edits: list[Edit], new: Mapping[Example, str]) -> boo
             found = examples(text[span.start : span.end + grown], 0)
     except (ValueError, UnreadableExample):
         return False
-    wanted = [(each.source, new.get(each, each.want)) for each in target.examples if not each.informal]
+    wanted = [
+        (each.source, output if each.line == line else each.want) for each in target.examples if not each.informal
+    ]
     return [(each.source, each.want) for each in found if not each.informal] == wanted

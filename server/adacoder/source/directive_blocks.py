@@ -51,7 +51,7 @@ class DirectiveBlock:
     directives: Directives
     """The effect of the directive's options, for example that the block is skipped."""
     groups: tuple[str, ...] = ("default",)
-    """The Sphinx groups of the content. Examples in the same group share variables."""
+    """The Sphinx groups of the content, or `*` for all groups. Only examples in the same group share variables."""
 
     @property
     def phase(self) -> int:
@@ -69,31 +69,35 @@ class DirectiveBlock:
         return bool(self.directives.on & doctest.SKIP)
 
 
-def outputs(found: Sequence[DirectiveBlock]) -> dict[DirectiveBlock, DirectiveBlock]:
-    """Map each block of code to the block with its output.
+def may_have_blocks(text: str) -> bool:
+    """Return whether a text may have directives of Sphinx. This check is quick."""
+    return _MAY_HAVE_BLOCK.search(text) is not None
 
-    As in Sphinx, an output belongs to the last code of its group. Skipped code gets an output only if all other code
-    has one.
+
+def outputs(found: Sequence[DirectiveBlock]) -> dict[DirectiveBlock, DirectiveBlock]:
+    """Map each block of code to the block with its output. All blocks are in the same group.
+
+    As in Sphinx, an output belongs to the last code above it. Skipped code gets an output only if all other code has
+    one.
     """
-    lacking: dict[str, list[DirectiveBlock]] = {}
+    codes: list[DirectiveBlock] = []
     joined: dict[DirectiveBlock, DirectiveBlock] = {}
     for block in found:
-        for codes in [lacking.setdefault(group, []) for group in block.groups]:
-            if block.kind == "testoutput" and block.code and codes:
-                code = codes[-1] if block.is_skipped else codes.pop(0)
-                if code not in joined or joined[code].is_skipped:
-                    joined[code] = block
-            elif block.kind in ("doctest", "testcode"):
-                if not block.is_skipped:
-                    codes.clear()
-                if block.code and not block.is_prompted:
-                    codes.append(block)
+        if block.kind == "testoutput" and block.code and codes:
+            code = codes[-1] if block.is_skipped else codes.pop(0)
+            if code not in joined or joined[code].is_skipped:
+                joined[code] = block
+        elif block.kind in ("doctest", "testcode"):
+            if not block.is_skipped:
+                codes.clear()
+            if block.code and not block.is_prompted:
+                codes.append(block)
     return joined
 
 
 def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
     """Return the blocks in a page, in order. In Markdown, only fences can be blocks."""
-    if not _MAY_HAVE_BLOCK.search(text):
+    if not may_have_blocks(text):
         return []
     lines = text.expandtabs().split("\n")
     return list(_fenced(lines) if is_markdown else _directed(lines, 0, len(lines)))
@@ -101,7 +105,7 @@ def blocks(text: str, *, is_markdown: bool = False) -> list[DirectiveBlock]:
 
 def blocks_of_docstring(docstring: str) -> list[DirectiveBlock]:
     """Return the blocks in a docstring. Its first line may be indented less than the other lines."""
-    if not _MAY_HAVE_BLOCK.search(docstring):
+    if not may_have_blocks(docstring):
         return []
     first, *rest = docstring.expandtabs().split("\n")
     margin = min((_indent(line) for line in rest if line.strip()), default=0)

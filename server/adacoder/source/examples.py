@@ -23,6 +23,8 @@ _CONTINUES = re.compile(r"[ \t)\]}]|(?:else|elif|except|finally)\b")
 """Matches a line that continues the statement above, such as `else:`."""
 PROSE = re.compile(r"[(=]|\binputs?[ \t]*:", re.IGNORECASE)
 """Matches something that every example in prose contains: a bracket, an equals sign, or the label of an input."""
+_DEFAULT = ("default",)
+"""The Sphinx groups of an example without a directive."""
 _LONGEST = 40_000
 """Maximum characters of a docstring with examples. The longest docstring in common packages has half as many."""
 
@@ -130,17 +132,31 @@ def suggested(reply: str) -> tuple[Example, ...]:
 def _examples(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock] = ()) -> list[Example]:
     """Return the examples in the order in which they run.
 
-    As in Sphinx, setup code runs before all other examples, and cleanup code runs after them.
+    As in Sphinx, the examples of a group run together, and an example in several groups runs once in each group.
     """
-    phased = [*_coded(docstring, first_line, found)]
-    phased += [(0, each) for each in _prompted(_without_code(docstring, found), first_line, found)]
-    if not any(phase == 0 for phase, _ in phased):
-        return []  # A docstring with only setup code is meant to be included in a page with examples.
-    return [each for _, each in sorted(phased, key=lambda one: (one[0], one[1].line))]
+    prompted = [*_prompted(_without_code(docstring, found), first_line, found)]
+    if not found:
+        return [example for _, example in prompted]
+    groups = dict.fromkeys([group for block in found for group in block.groups])
+    groups |= dict.fromkeys([group for names, _ in prompted for group in names])
+    groups.pop("*", None)
+    examples: list[Example] = []
+    for group in groups or ["default"]:
+        own = [block for block in found if not {group, "*"}.isdisjoint(block.groups)]
+        phased = [*_coded(docstring, first_line, own)]
+        phased += [(0, example) for names, example in prompted if not {group, "*"}.isdisjoint(names)]
+        # A docstring with only setup code is meant to be included in a page with examples.
+        if any(phase == 0 for phase, _ in phased):
+            ordered = sorted(phased, key=lambda one: (one[0], one[1].line))
+            examples += [replace(example, group=group) for _, example in ordered]
+    return examples
 
 
 def _coded(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[tuple[int, Example]]:
-    """Yield an example for each block of code without prompts, together with its `DirectiveBlock.phase`."""
+    """Yield an example for each block of code in a group, together with its `DirectiveBlock.phase`.
+
+    `found` are all blocks of the group. Blocks with prompts are left out.
+    """
     joined = outputs(found)
     outputs_of_code = set(joined.values())
     for block in found:
@@ -163,15 +179,19 @@ def _example(source: str, want: str, line: int, exception: str | None, effect: D
     return Example(source, want, line, effect.on, exception, False, effect.off, effect.needs, effect.problem)
 
 
-def _prompted(docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]) -> Iterator[Example]:
+def _prompted(
+    docstring: Literal, first_line: int, found: Sequence[DirectiveBlock]
+) -> Iterator[tuple[Sequence[str], Example]]:
+    """Yield each example with prompts, together with its Sphinx groups."""
     parser = _Parser(found)
+    groups = {line: block.groups for block in found for line in range(block.first, block.end)}
     for lines in _joined(_parsed(docstring, first_line, parser)):
         example, last = lines[0], lines[-1]
         effect = Directives()
         for each in lines:
             effect = effect.then(parser.effect(each))
         source, line = "".join(each.source for each in lines), first_line + docstring.lines[example.lineno]
-        yield _example(source, last.want, line, last.exc_msg, effect)
+        yield groups.get(example.lineno, _DEFAULT), _example(source, last.want, line, last.exc_msg, effect)
 
 
 class _Parser(doctest.DocTestParser):

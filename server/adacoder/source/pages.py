@@ -12,8 +12,14 @@ from pathlib import Path
 from adacoder.domain import PAGE, Example, Module, Span, Target
 from adacoder.project import importable, is_page, project_around
 from adacoder.pytext import Lines, normalize
+from adacoder.source.directive_blocks import may_have_blocks
 from adacoder.source.examples import UnreadableExample, examples_of_page
 from adacoder.source.locate import Documented, documented
+
+_SETUP_OF_DOCTEST = "__name__ = '__main__'"
+"""In doctest and pytest, a class `C` of a page is `__main__.C`."""
+_SETUP_OF_SPHINX = "del __name__"
+"""In Sphinx, the examples of a page have no module name, so a class `C` is just `C`."""
 
 
 def may_have_examples(text: str) -> bool:
@@ -48,6 +54,7 @@ def page(text: str, path: Path, workspace: Path) -> Documented | None:
         examples=(),
         is_stub=False,
         is_function=False,
+        setup=(_SETUP_OF_SPHINX if may_have_blocks(text) else _SETUP_OF_DOCTEST,),
     )
     try:
         found = examples_of_page(normalize(text), is_markdown=path.suffix == ".md")

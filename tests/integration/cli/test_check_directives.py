@@ -99,6 +99,73 @@ def test_an_output_without_code_fails_and_never_runs(desk: Desk) -> None:
     assert desk.run("check", "page.rst").code == 0
 
 
+GROUPS = """\
+.. testsetup:: *
+
+   import json
+   base = []
+
+.. doctest:: a
+
+   >>> x = ONE
+   >>> base.append(x)
+   >>> LIST.append(x)
+   >>> base, LIST
+   ([1], [1])
+
+.. doctest:: b
+
+   >>> x
+   Traceback (most recent call last):
+   NameError: name 'x' is not defined
+   >>> base, LIST, json.dumps(1)
+   ([], [], '1')
+
+>>> x
+Traceback (most recent call last):
+NameError: name 'x' is not defined
+
+.. doctest:: a
+
+   >>> x
+   1
+
+.. testcode:: a, b
+
+   print(len(base))
+
+.. testoutput:: a
+
+   1
+
+.. testoutput:: b
+
+   {}
+"""
+
+
+@pytest.mark.parametrize("where", ["page.rst", "a.py"])
+@pytest.mark.parametrize(("last", "failed"), [("0", 0), ("1", 1)])
+def test_only_examples_of_one_group_share_names(last: str, failed: int, where: str, desk: Desk) -> None:
+    text = GROUPS.format(last)
+    desk.write(f'def f():\n    """\n{text}    """\n' if where == "a.py" else text, where)
+    found = desk.run("check", "--json", where, "--doctest-setup", "ONE = 1\nLIST = []").objects[0]
+    assert (found["examples"]["total"], found["examples"]["passed"]) == (7, 7 - failed)
+    assert found["status"] == ("partial" if failed else "verified" if where == "page.rst" else "unverified")
+
+
+@pytest.mark.parametrize(("setup", "code", "update"), [("1", 0, "Updated 1 output"), ("len('ab')", 1, "by hand")])
+def test_an_output_of_two_groups_is_updated_if_it_is_the_same(setup: str, code: int, update: str, desk: Desk) -> None:
+    text = (
+        f".. testsetup:: a\n\n   x = 1\n\n.. testsetup:: b\n\n   x = {setup}\n\n.. doctest:: a, b\n\n   >>> x\n   3\n"
+    )
+    path = desk.write(text, "page.rst")
+    ran = desk.run("check", "--update", "--write", "page.rst")
+    assert update in ran.err
+    assert path.read_text("utf-8") == (text if code else text.replace("   3", "   1"))
+    assert desk.run("check", "page.rst").code == code
+
+
 def test_the_output_of_a_block_is_left_to_the_user(desk: Desk) -> None:
     text = PAGE.format("{}") + "\n.. doctest::\n\n   >>> x\n   {}\n"
     path = desk.write(text.format("9", "9"), "page.rst")

@@ -107,3 +107,19 @@ def test_a_page_has_the_verdict_of_doctest(desk: Desk) -> None:
     (found,) = desk.run("check", "--json", "page.rst").objects
     results = doctest.testfile(str(path), module_relative=False, report=False)
     assert (found["examples"]["total"] - found["examples"]["passed"], results.failed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (">>> class C: pass\n>>> C\n<class '{}C'>\n", "__main__."),
+        (".. doctest::\n\n   >>> class C: pass\n   >>> C\n   <class '{}C'>\n", ""),
+    ],
+)
+def test_a_class_of_a_page_has_the_name_that_doctest_or_sphinx_gives_it(text: str, name: str, desk: Desk) -> None:
+    for given in ("__main__.", "", "page_rst."):
+        path = desk.write(text.format(given), "page.rst")
+        assert desk.run("check", "page.rst").code == (0 if given == name else 1)
+        if not text.startswith("."):
+            results = doctest.testfile(str(path), module_relative=False, report=False)
+            assert results.failed == (0 if given == name else 1)

@@ -114,6 +114,19 @@ async def test_a_page_is_listed_and_checked(name: str, text: str, is_open: bool,
     assert [(each["isCurrent"], each["evidence"]["status"]) for each in answer["items"]] == [(True, "partial")]
 
 
+@pytest.mark.parametrize(("in_b", "places"), [(1, 1), (2, 1), (3, 2)])
+async def test_an_example_of_two_groups_is_shown_once_if_it_fails_in_the_same_way(
+    in_b: int, places: int, editor: Client
+) -> None:
+    text = f".. testsetup:: a\n\n   x = 1\n\n.. testsetup:: b\n\n   x = {in_b}\n\n.. doctest:: a, b\n\n   >>> x\n   2\n"
+    uri = await write(editor, f"groups{in_b}.rst", text)
+    answer = await editor.request("adacoder/check", {"textDocument": {"uri": uri}})
+    states = [each["state"] for each in answer["results"][0]["results"]]
+    assert states == ["passed", "failed", "passed", "passed" if in_b == 2 else "failed"]
+    await editor.until(lambda: shown(editor, uri))
+    assert [editor.marked(uri, each["range"]) for each in shown(editor, uri)] == [">>> x"] * places
+
+
 async def test_a_page_uses_the_open_text_of_a_module(editor: Client) -> None:
     uri = await write(editor, "README.md", MARKDOWN.replace("(2)\n3", "(2)\n4"))
     await editor.open("shop.py", MODULE.replace("+ 1", "+ 2"))

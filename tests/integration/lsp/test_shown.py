@@ -304,6 +304,15 @@ async def test_lines_that_no_example_reaches_are_hints_where_they_are_wanted(edi
     assert await lenses(editor, uri) == [("def sign(x):", "✓ 1/1 example · line 10 not reached")]
 
 
+async def test_each_line_that_no_example_reaches_has_a_hint(editor: Client) -> None:
+    text = UNREACHED.replace("    return 1\n", "    if x == 0:\n        return 0\n    return 1\n")
+    uri = await editor.write("zeros.py", text)
+    await configure(editor, unreachedHints=True)
+    await check(editor, "zeros.py", "sign")
+    await editor.until(lambda: shown(editor, uri))
+    assert [each["range"]["start"]["line"] for each in shown(editor, uri)] == [7, 9]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 async def test_positions_in_each_encoding(tmp_path: Path, encoding: str) -> None:
     text = 'def f(x):\n    """𝔸 é.\n\n    >>> f("𝔸é") + "𝔸"  # 𝔸\n    \'𝔸é𝔸!\'\n    """\n    return x\n'

@@ -29,13 +29,13 @@ Title
 >>> x
 1
 
-.. testcode:: group
+.. testcode::
 
    x = 2
 
    print(x)
 
-.. testoutput:: group
+.. testoutput:: default
    :options: +NORMALIZE_WHITESPACE, -ELLIPSIS
 
    2
@@ -131,11 +131,42 @@ def test_an_output_belongs_to_the_last_code_of_its_group(kinds: str, wants: list
     assert ["problem" if each.problem else each.want.strip() for each in found] == wants
 
 
-def test_two_groups_share_code_and_its_output() -> None:
-    text = ".. testcode:: a, b\n\n   print(1)\n\n.. testoutput:: {}\n\n   1\n\n.. testoutput:: {}\n\n   1\n"
-    for first, second in (("a, b", "a"), ("a", "b")):
-        code, rest = of_page(text.format(first, second))
-        assert (code.want, code.problem, bool(rest.problem)) == ("1\n", "", True)
+def test_code_of_two_groups_has_an_output_in_each() -> None:
+    text = ".. testcode:: a, b\n\n   print(1)\n\n.. testoutput:: {}\n\n   1\n\n.. testoutput:: {}\n\n   2\n"
+    in_a, in_b = of_page(text.format("a", "b"))
+    assert [(each.group, each.want) for each in (in_a, in_b)] == [("a", "1\n"), ("b", "2\n")]
+    in_a, rest, in_b = of_page(text.format("a, b", "a"))
+    assert (in_a.want, in_b.want, bool(rest.problem)) == ("1\n", "1\n", True)
+
+
+@pytest.mark.parametrize(
+    ("names", "runs"),
+    [
+        ("setup *, prompt a, prompt b", "0a 1a 0b 2b"),
+        ("setup a, prompt a, prompt b", "0a 1a 2b"),
+        ("prompt b, prompt a, prompt b", "0b 2b 1a"),
+        ("plain, prompt a, cleanup *", "0default 2default 1a 2a"),
+        ("prompt a, setup, prompt b", "0a 2b"),
+        ("prompt *, prompt a, plain", "0a 1a 0default 2default"),
+        ("prompt *, code *", "0default 1default"),
+        ("prompt a, prompt a", "0a 1a"),
+        ("setup *, setup a", ""),
+    ],
+)
+def test_the_examples_of_a_group_run_together(names: str, runs: str) -> None:
+    """Each example is written as the number of its block and its group."""
+    told = {
+        "code": ".. testcode:: {}\n\n   {}\n",
+        "setup": ".. testsetup:: {}\n\n   {}\n",
+        "cleanup": ".. testcleanup:: {}\n\n   {}\n",
+        "prompt": ".. doctest:: {}\n\n   >>> {}\n",
+        "plain": "{}>>> {}\n",
+    }
+    text = ""
+    for number, name in enumerate(names.split(", ")):
+        kind, _, group = name.partition(" ")
+        text += told[kind].format(group, number) + "\n"
+    assert " ".join(f"{each.source.strip()}{each.group}" for each in of_page(text)) == runs
 
 
 def test_the_text_of_an_output_is_no_code() -> None:

@@ -32,14 +32,15 @@ def diagnostics(
 ) -> Iterator[types.Diagnostic]:
     """Yield the diagnostics for evidence about the current text.
 
-    A failure of the whole module is reported only once.
+    A failure of the whole module is reported only once, and so is an example that fails in the same way in two groups.
     """
-    told: set[str] = set()
+    told: set[tuple[int, str]] = set()
     for placed in evidence:
         for finding in _line_diagnostics(placed, lines, unreached=unreached):
-            if finding.example is None and finding.message in told:
+            key = finding.first if finding.example or finding.code == UNREACHED else -1, finding.message
+            if key in told:
                 continue
-            told.add(finding.message)
+            told.add(key)
             yield types.Diagnostic(
                 range=range_of_lines(lines, finding.first, finding.last, encoding),
                 message=finding.message,

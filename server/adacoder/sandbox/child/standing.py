@@ -223,7 +223,7 @@ class StandingModule(worker.ModuleUnderTest):
 
     def _changes(self) -> tuple[bool, list[str]]:
         """Remove the names of the examples. Return LEANS, and the changes that the examples left behind."""
-        modules = [value for value in self._globals.values() if type(value) is _MODULE]
+        modules = [value for names in self._groups for value in names.values() if type(value) is _MODULE]
         self.forget()
         state.collect()
         before, changed = self._standing.before or {}, []

@@ -45,7 +45,8 @@ The fields are:
 * CAUSE is the MESSAGE of an OSError that led to the exception. It may be empty.
 * PRINTED is the text written to standard output, including values that statements display.
 * SHOWN is the displayed value of an expression. It is empty for None.
-* FORM is `value` if the value will be compared, and `block` if SOURCE shows only what it prints. Otherwise it is empty.
+* FORM is `value` to compare the value, `block` if SOURCE shows only its printed output, and `apart` if SOURCE and
+  later examples must not see the names of earlier examples. Otherwise it is empty.
 * CLASS is the name of the value's class, and PLAIN displays the value's `plain` copy if there is one. Both are empty
   unless FORM is `value`.
 * RAN is `yes` if the example ran the target or used its results, `no` if not, and empty if this is uncertain. It is
@@ -328,6 +329,10 @@ class ModuleUnderTest:
         self._unsaved = finders.Unsaved(dict(zip(fields[12::2], fields[13::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
+        self._module: dict[str, object] = {}
+        """The globals of the module and the names of fixtures. All Sphinx groups of examples begin with these names."""
+        self._groups: list[dict[str, object]] = []
+        """The names of the examples in each group. The last group is `_globals`."""
         self._globals: dict[str, object] = {}
         self._observer: observing.Observer
         self._flow: flow.Flow
@@ -381,7 +386,7 @@ class ModuleUnderTest:
         if not _defines(namespace, self._qualname):
             return ["lacking", self.missing(), *notes]
         try:
-            self._globals = {**namespace, **self.names_of_fixtures()}
+            self._module = {**namespace, **self.names_of_fixtures()}
         except testing.NoNamesError as error:
             why = error.cause
             told = [why, "", "0", "", ""] if isinstance(why, str) else self._description(why, "")
@@ -390,9 +395,9 @@ class ModuleUnderTest:
             regain()
         for name in future_features.all_feature_names:
             feature = getattr(future_features, name)
-            if self._globals.get(name) is feature:
+            if self._module.get(name) is feature:
                 self._flags |= feature.compiler_flag  # type: ignore[attr-defined]  # by PEP 236
-        self._flow = flow.Flow(self._globals)
+        self._begin_group()
         reachable = observing.everything(self._observer.codes) if self._by_line else ((), ())
         return ["loaded", self.missing(), *_reached(*reachable), *notes]
 
@@ -418,7 +423,8 @@ class ModuleUnderTest:
 
     def forget(self) -> None:
         """Remove the names of the examples, and close their event loop."""
-        self._globals.clear()
+        for names in self._groups:
+            names.clear()
         if self._loop is not None:
             self._loop.close()
 
@@ -427,6 +433,8 @@ class ModuleUnderTest:
 
         If `tell` is given, call it with a trace of the example.
         """
+        if form == "apart":
+            self._begin_group()
         self._count += 1
         name = f"<doctest {self._qualname}[{self._count - 1}]>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -473,6 +481,12 @@ class ModuleUnderTest:
         troubles, *files = testing.run(names, folder, tell, observer, is_plain=kind == "target")
         regain()
         return ["finished", troubles, *_reached(self._observer.lines, self._observer.branches), *files]
+
+    def _begin_group(self) -> None:
+        """Hide the names of earlier examples from later examples."""
+        self._globals = dict(self._module)
+        self._groups.append(self._globals)
+        self._flow = flow.Flow(self._globals)
 
     def _compiled(self, source: str, name: str, form: str) -> tuple[CodeType, bool]:
         """Compile an example. Return its code, and False if it is an expression whose value is shown."""
