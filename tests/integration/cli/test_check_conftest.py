@@ -83,6 +83,18 @@ def test_each_docstring_gets_values_of_its_own(desk: Desk) -> None:
     assert "change" not in ran.out, "pytest makes a value for each docstring as well"
 
 
+@pytest.mark.parametrize(("folder", "changes"), [("~/.config/fonts", 0), ("~/.cache", 0), ("~/fonts", 0), ("", 1)])
+def test_files_of_a_conftest_are_no_change_by_the_examples(folder: str, changes: int, desk: Desk) -> None:
+    """Matplotlib, for example, makes such a folder when a conftest.py imports it."""
+    making = f"import os\nos.makedirs(os.path.expanduser('{folder}'))\n" if folder else ""
+    desk.write(making + NAMES.partition("@pytest.fixture\n")[0], "conftest.py")
+    own = "" if folder else ">>> import os; os.makedirs(os.path.expanduser('~/own'))"
+    desk.write(docstring("f", own, ">>> roots(f())", "1.0") + docstring("g", ">>> roots(g())", "1.0"), "a.py")
+    found = by_name(desk)
+    assert [each["status"] for each in found.values()] == ["verified"] * 2
+    assert sum("files in its folder" in note for each in found.values() for note in each["notes"]) == changes
+
+
 def test_only_the_files_below_have_the_names(desk: Desk) -> None:
     desk.write(NAMES, "inner/conftest.py")
     desk.write(docstring("f", ">>> f(), account", "(1, [7])"), "inner/a.py")

@@ -138,13 +138,15 @@ class Standing:
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     """Return the parts of this process's state that an import may change, by name.
 
-    `sys.modules` is left out. `found` is the result of `Parent._surroundings` in `template.py`.
+    `sys.modules` and the folders of `remove_caches` are left out. `found` is the result of `Parent._surroundings` in
+    `template.py`.
     """
     threads, descriptors, environment, path, _, here = found
+    files = [name for place in (dirname(folder), folder) for name in os.listdir(place) if name not in _CACHES]
     return {
         "threads": threads,
         "open files": descriptors,
-        "files in its folder": os.listdir(dirname(folder)) + os.listdir(folder),
+        "files in its folder": files,
         "the current folder": here,
         "the environment": environment,
         "sys.path": path,
