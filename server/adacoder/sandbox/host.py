@@ -73,6 +73,8 @@ _MOST_RUNS = 3
 """Maximum number of runs of an evaluation. An evaluation runs again if its result cannot be used."""
 _OF_COMPANY = frozenset({FailureKind.KILLED, FailureKind.OUT_OF_MEMORY, FailureKind.DENIED, FailureKind.PROTOCOL})
 """Failures that may be the fault of another process with which the evaluation shared resources."""
+_OF_IMPORT = frozenset({FailureKind.IMPORT_ERROR, FailureKind.TIMED_OUT})
+"""Failures of an import that all docstrings of the module share."""
 NO_ISOLATION = Named("isolation", Level.NONE)
 
 
@@ -143,6 +145,8 @@ class Host:
         self._templates = templates or TemplatePool(PROCESSORS, Upkeep(PROCESSORS))
         self._importers = Importers(PROCESSORS)
         self._series = Series(self._importers, self._turns, PROCESSORS)
+        self._failed_imports: dict[Path, tuple[str, float, Verdict]] = {}
+        """By the file of a module that could not be imported: its text, the start of the import, and the verdict."""
         self._looks: dict[Recipe, asyncio.Task[bool]] = {}
         self._looked, self._pause = 0.0, _LOOKED_SECONDS
         self._recipes: dict[tuple[Mechanism, Path, str, bool], tuple[Recipe, float]] = {}
@@ -234,12 +238,13 @@ class Host:
     ) -> Verdict:
         """Evaluate examples of an unchanged module.
 
-        If possible, the module's docstrings share one import of the module. If another docstring may have caused a
-        failure, repeat the run in a separate process.
+        If possible, the module's docstrings share one import of the module, or its failure. If another docstring may
+        have caused a failure, repeat the run in a separate process.
 
         Raises:
             IsolationRefused, SandboxError: as `evaluate`.
         """
+        since = time.monotonic()
         finding = await self._accepted(program, is_standing=True)
         recipe = await self._known_recipe(finding.mechanism, program)
         standing = replace(program, text="", overlays={})
@@ -256,16 +261,27 @@ class Host:
             return judge
 
         try:
-            found = await self._series.evaluate(recipe, WaitingDocstring(program, timeout, begin, follow))
+            found = await self._series.evaluate(recipe, WaitingDocstring(program, timeout, since, begin, follow))
         except Apart as apart:
             async with self._turns:
-                verdict = (await self._alone(finding, program, examples, timeout)).verdict
+                verdict = self._failed_import(program, since)
+                if verdict is None:
+                    began = time.monotonic()
+                    verdict = (await self._alone(finding, program, examples, timeout)).verdict
+                    failure = verdict.failure
+                    if failure and failure.kind in _OF_IMPORT and failure.line is None and not verdict.imports:
+                        self._failed_imports[program.module.path] = program.text, began, verdict
             return replace(verdict, notes=(*verdict.notes, *filter(None, [str(apart)])))
         verdict = found.judge.verdict
         suspects = {found.judge.cut_short, verdict.failure and verdict.failure.kind}
         if suspects & _OF_COMPANY or not (await self._still_shows(recipe, program) and found.lent.holds):
             verdict = await self.evaluate(program, examples, timeout=timeout)
         return replace(verdict, notes=(*verdict.notes, *found.notes))
+
+    def _failed_import(self, program: Program, since: float) -> Verdict | None:
+        """Return the verdict on another docstring of the module if the import has failed since this time, else None."""
+        text, began, verdict = self._failed_imports.get(program.module.path, ("", 0.0, None))
+        return verdict if text == program.text and began >= since else None
 
     @_by_what_holds
     async def begin(self, module: Module, document: Path | None) -> None:

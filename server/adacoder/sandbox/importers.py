@@ -16,6 +16,7 @@ for its own docstrings anyway, by recognising the examples.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -58,10 +59,11 @@ class Importers:
         self._stale: list[_Root] = []
         """Replaced import roots that still run docstrings."""
 
-    async def lend(self, recipe: Recipe, program: Program, seconds: float, begin: Begin) -> Lent:
+    async def lend(self, recipe: Recipe, program: Program, seconds: float, asked: float, begin: Begin) -> Lent:
         """Lend a process that has imported the program's unchanged module. The caller must give the process back.
 
-        `seconds` is the timeout of each import. `begin` is as in `forked`, for the first docstring.
+        `seconds` is the timeout of each import. If the import of the outermost package has failed since the time
+        `asked`, it is not repeated. `begin` is as in `forked`, for the first docstring.
 
         Raises:
             Apart: the module must be evaluated in a process of its own.
@@ -75,7 +77,7 @@ class Importers:
             if template.pid is None:
                 # On this system, AdaCoder cannot find out which process answers.
                 raise Apart
-            desk = await (await root.importer(program, seconds)).desk(program, seconds)
+            desk = await (await root.importer(program, seconds, asked)).desk(program, seconds)
             return Lent(root, program, template, desk, await desk.docstring(program.module, begin))
         except BaseException as error:
             root.users[name] -= 1
@@ -191,6 +193,8 @@ class _Root:
         """By top-level module: the number of docstrings that run or wait."""
         self._importers: dict[str, asyncio.Task[Importer]] = {}
         """Importers by top-level module, the most recently used last."""
+        self._began: dict[str, float] = {}
+        """By top-level module: the time at which its importer started."""
         self._boot = asyncio.create_task(self._start())
 
     @property
@@ -240,8 +244,8 @@ class _Root:
         """
         return await asyncio.shield(self._boot)
 
-    async def importer(self, program: Program, seconds: float) -> Importer:
-        """Return the importer for a program's module.
+    async def importer(self, program: Program, seconds: float, asked: float) -> Importer:
+        """Return the importer for a program's module. `asked` is as in `Importers.lend`.
 
         Raises:
             Apart: the import failed, or had effects that forked processes cannot share.
@@ -249,7 +253,9 @@ class _Root:
         name = _outermost(program)
         task = self._importers.pop(name, None)
         before = None if task is None else _imported(task)
-        if task is None or (task.done() and (before is None or not before.usable)):
+        has_just_failed = before is None and self._began.get(name, 0.0) >= asked
+        if task is None or (task.done() and not has_just_failed and (before is None or not before.usable)):
+            self._began[name] = time.monotonic()
             task = asyncio.create_task(self._import(name, program, seconds, before))
         self._importers[name] = task
         return await asyncio.shield(task)

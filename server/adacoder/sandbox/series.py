@@ -42,6 +42,8 @@ class WaitingDocstring:
     program: Program
     seconds: float
     """The timeout of an import, and of the examples."""
+    asked: float
+    """The time at which the evaluation was requested, as in `time.monotonic`."""
     begin: Callable[[bool], Begin]
     """Returns a callback that sends the first message, see `forked`.
 
@@ -121,7 +123,7 @@ class Series:
             return
         one, is_begun = waiting.popleft(), True
         begin = one.begin(not waiting)
-        lent = await _unless_cancelled(one, self._importers.lend(recipe, one.program, one.seconds, begin))
+        lent = await _unless_cancelled(one, self._importers.lend(recipe, one.program, one.seconds, one.asked, begin))
         if lent is None:
             return
         try:

@@ -177,6 +177,16 @@ def test_a_package_is_imported_with_what_it_imports_and_the_rest_by_itself(desk:
     assert len(set(tokens)) == 1, "one process imported the package for all of its modules"
 
 
+@pytest.mark.parametrize("where", ["a.py", "pkg/__init__.py"])
+def test_docstrings_share_the_failure_of_an_import(where: str, desk: Desk) -> None:
+    """Each attempt would give another message."""
+    functions = "".join(GOOD.format(f"f{number}", number) for number in range(100))
+    desk.write(f"import os\n\nraise ValueError(os.urandom(8).hex())\n\n\n{functions}", where)
+    ran = desk.run("check", "--json")
+    assert set(statuses(ran).values()) == {"failed"}
+    assert 1 <= len({result["reason"] for result in ran.objects}) < 50
+
+
 @pytest.mark.parametrize(
     "how", ["raise ValueError('no')", "import nowhere", "while True: pass", "import os; os._exit(0)"]
 )

@@ -93,3 +93,26 @@ async def test_a_file_that_examples_import_is_compiled_once_until_it_changes(tmp
         assert [result.got for result in verdict.results] == ["((2, True), 1)\n"]
     finally:
         await host.close()
+
+
+NEEDING = "from helper import VALUE\n\n\n" + "".join(
+    f'def {name}():\n    """\n    >>> {name}()\n    1\n    """\n    return VALUE\n\n\n' for name in NAMES
+)
+
+
+async def test_a_failed_import_is_tried_again_by_the_next_check(tmp_path: Path) -> None:
+    path, helper = tmp_path / "a.py", tmp_path / "helper.py"
+    path.write_text(NEEDING, encoding="utf-8")
+    host = Host(find(None, tmp_path, tmp_path), tmp_path, least=Level.LSM)
+
+    async def passed() -> list[bool]:
+        asked = [(program(path, tmp_path, NEEDING, name), examples(NEEDING, name)) for name in NAMES]
+        found = await asyncio.gather(*(host.check(*each, timeout=9.0) for each in asked))
+        return [verdict.passed for verdict in found]
+
+    try:
+        for text, is_right in (("", False), ("", False), ("VALUE = 1\n", True)):
+            helper.write_text(text, encoding="utf-8")
+            assert await passed() == [is_right] * 3
+    finally:
+        await host.close()
