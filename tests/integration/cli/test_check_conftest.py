@@ -88,7 +88,7 @@ def test_files_of_a_conftest_are_no_change_by_the_examples(folder: str, changes:
     """Matplotlib, for example, makes such a folder when a conftest.py imports it."""
     making = f"import os\nos.makedirs(os.path.expanduser('{folder}'))\n" if folder else ""
     desk.write(making + NAMES.partition("@pytest.fixture\n")[0], "conftest.py")
-    own = "" if folder else ">>> import os; os.makedirs(os.path.expanduser('~/own'))"
+    own = "" if folder else ">>> import os; open(os.path.expanduser('~/.cache'), 'w').close()"
     desk.write(docstring("f", own, ">>> roots(f())", "1.0") + docstring("g", ">>> roots(g())", "1.0"), "a.py")
     found = by_name(desk)
     assert [each["status"] for each in found.values()] == ["verified"] * 2

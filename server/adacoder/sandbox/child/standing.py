@@ -39,6 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
+    from typing import Any
 
     from adacoder.sandbox.child import compiling, finders, observing, state, worker
 else:
@@ -118,6 +119,9 @@ class Standing:
         """Store the state of this process before its first docstring."""
         self.state.begin()
         self.before = self.look()
+        # `remove_caches` will remove the caches of fixtures. This must not look like a change by the examples.
+        files: Any = self.before["files in its folder"]
+        self.before["files in its folder"] = [name for name in files if name not in _CACHES]
         self.told = {*finders.compiled, *finders.ahead}
 
     def _find(self, name: str, path: str, text: str) -> None:
@@ -138,15 +142,13 @@ class Standing:
 def surroundings(found: tuple[object, ...], folder: str) -> dict[str, object]:
     """Return the parts of this process's state that an import may change, by name.
 
-    `sys.modules` and the folders of `remove_caches` are left out. `found` is the result of `Parent._surroundings` in
-    `template.py`.
+    `sys.modules` is left out. `found` is the result of `Parent._surroundings` in `template.py`.
     """
     threads, descriptors, environment, path, _, here = found
-    files = [name for place in (dirname(folder), folder) for name in os.listdir(place) if name not in _CACHES]
     return {
         "threads": threads,
         "open files": descriptors,
-        "files in its folder": files,
+        "files in its folder": os.listdir(dirname(folder)) + os.listdir(folder),
         "the current folder": here,
         "the environment": environment,
         "sys.path": path,
