@@ -1,11 +1,16 @@
-"""The current text of a project's files runs, saved or not, however modules are found and whatever bytecode exists."""
+"""The current text of a project's files runs, saved or not, however modules are found and whatever bytecode exists.
+
+Bytecode runs only if it was written well after its source.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import marshal
 import os
 import sys
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -331,14 +336,21 @@ def compiled(source: Path, text: str, kind: str) -> bytes:
     return importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little") + stamp + body
 
 
-def plant(source: Path, text: str, kind: str) -> None:
+def plant(source: Path, text: str, kind: str) -> Path:
+    """Write a `.pyc` file for `source`, and return its path."""
     place = Path(importlib.util.cache_from_source(str(source)))
     place.parent.mkdir(exist_ok=True)
     place.write_bytes(compiled(source, text, kind))
+    return place
+
+
+def just_placed(source: Path) -> None:
+    source.chmod(0o600)
+    source.chmod(0o644)
 
 
 @pytest.mark.parametrize("kind", ["unchecked", "checked", "time"])
-async def test_what_was_compiled_never_runs_in_place_of_its_source(
+async def test_what_was_compiled_at_once_never_runs_in_place_of_its_source(
     kind: str, level: Level, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     async with shop(tmp_path_factory.mktemp("shop"), level) as made:
@@ -350,6 +362,8 @@ async def test_what_was_compiled_never_runs_in_place_of_its_source(
         plant(init, RIGHT, kind)
         link = made.packages / "linked_goods"
         link.symlink_to(made.folder / "goods")
+        for source in (made.folder / "lib/code/prices.py", own, init):
+            just_placed(source)
         for imports in (
             FROM_SHOP,
             "from goods.prices import RATE",
@@ -360,8 +374,33 @@ async def test_what_was_compiled_never_runs_in_place_of_its_source(
         for source in (own, init):
             source.write_text(RIGHT, encoding="utf-8")
             plant(source, WRONG, kind)
+            just_placed(source)
         for imports in ("from goods.prices import RATE", "from goods import RATE", "from linked_goods import RATE"):
             assert await made.status(imports) is Status.VERIFIED
+
+
+async def test_what_was_compiled_later_runs_if_its_times_prove_it(
+    level: Level, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    async with shop(tmp_path_factory.mktemp("shop"), level) as made:
+        kinds = ("time", "unchecked", "checked", "unpacked", "longer", "replaced", "touched", "broken")
+        sources = {kind: made.write(f"{kind}_prices.py", WRONG) for kind in kinds}
+        await asyncio.sleep(1.1)
+        planted = {
+            kind: plant(source, RIGHT, kind if kind in {"unchecked", "checked"} else "time")
+            for kind, source in sources.items()
+        }
+        a_day_ahead = time.time_ns() + 86400 * 10**9
+        os.utime(planted["unpacked"], ns=(a_day_ahead, a_day_ahead))
+        sources["longer"].write_text(f"{WRONG}\n", encoding="utf-8")
+        was = sources["replaced"].stat()
+        sources["replaced"].unlink()
+        made.write("replaced_prices.py", "RATE = 7\n")
+        os.utime(sources["replaced"], ns=(was.st_atime_ns, was.st_mtime_ns))
+        os.utime(sources["touched"])
+        planted["broken"].write_bytes(planted["broken"].read_bytes()[:20])
+        statuses = {kind: await made.status(f"from {kind}_prices import RATE") for kind in kinds}
+        assert statuses == {kind: Status.VERIFIED if kind == "time" else Status.FAILED for kind in kinds}
 
 
 async def test_what_lies_beside_its_source_does_not_run_either(

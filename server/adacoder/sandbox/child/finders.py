@@ -13,7 +13,7 @@ import linecache
 import os
 import sys
 import zipimport
-from importlib._bootstrap_external import SourceLoader
+from importlib._bootstrap_external import SourceLoader, _compile_bytecode  # type: ignore[attr-defined]
 from importlib.machinery import (
     BuiltinImporter,
     ExtensionFileLoader,
@@ -23,6 +23,7 @@ from importlib.machinery import (
     SourceFileLoader,
     SourcelessFileLoader,
 )
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from os.path import basename, dirname, getsize, isfile, islink, join, realpath
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
     """Make Python load the project's modules from their current source.
 
     Python could otherwise run an outdated `.pyc` file, because it compares only the time and size of the source file.
-    Installed modules are loaded as usual.
+    So the `.pyc` file of a project's module needs more proof (`_stored_code`). Installed modules are loaded as usual.
     """
 
     def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
@@ -87,8 +88,11 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
             return _get_code(loader, fullname)
         source = loader.get_data(path)
         known, code = compiled.get(path) or ahead.get(path) or (None, None)
-        if code is None or known != source or type(loader).source_to_code is not _source_to_code:
-            code = loader.source_to_code(source, path)
+        kind = type(loader)
+        is_plain = kind.source_to_code is _source_to_code
+        if code is None or known != source or not is_plain:
+            stored = _stored_code(path) if is_plain and kind.get_data is SourceFileLoader.get_data else None
+            code = stored or loader.source_to_code(source, path)
             compiled[path] = source, code
         return code
 
@@ -103,13 +107,42 @@ ahead: dict[str, tuple[bytes, CodeType]] = {}
 """Source and code of files that were compiled ahead of an import, by path."""
 
 
+def _stored_code(path: str) -> CodeType | None:
+    """Return the code that Python stored in the `.pyc` file of a source file, or None if the code may differ.
+
+    The `.pyc` file must name the time and size of the source (PEP 552). This does not suffice, because a file can
+    change twice in a second, and a `.pyc` file from elsewhere can contain anything. So the `.pyc` file must also have
+    been written where it is, at least a second after the source was written or moved. Only the kernel sets the times
+    that show this (`st_ctime`).
+    """
+    try:
+        place = cache_from_source(path)
+        with open(place, "rb") as file:
+            data = file.read()
+            written = os.fstat(file.fileno())
+        source = os.lstat(path)  # The source was read before, so a change since then makes it too new.
+        stamp = [(int(each) & 0xFFFFFFFF).to_bytes(4, "little") for each in (0, source.st_mtime, source.st_size)]
+        is_from_here = abs(written.st_ctime_ns - written.st_mtime_ns) < _SECOND
+        is_later = written.st_mtime_ns >= source.st_ctime_ns + _SECOND
+        if is_from_here and is_later and data[:16] == b"".join([MAGIC_NUMBER, *stamp]):
+            code: CodeType = _compile_bytecode(memoryview(data)[16:], None, place, path)
+            return code
+    except Exception:  # noqa: S110  # Without a file that can be used, the source is compiled.
+        pass
+    return None
+
+
+_SECOND = 10**9
+"""A second in nanoseconds."""
+
+
 def compile_ahead(path: str) -> None:
-    """Compile a file before a process is forked. The process uses the compiled code unless the file changes."""
+    """Compile or load a file before a process is forked. The process uses the compiled code unless the file changes."""
     try:
         if isfile(path) and getsize(path) < _LARGEST:
             with open(path, "rb") as file:
                 source = file.read(_LARGEST)
-            ahead[path] = source, compile(source, path, "exec", 0, True)
+            ahead[path] = source, _stored_code(path) or compile(source, path, "exec", 0, True)
     except Exception:  # noqa: S110  # The evaluation gets the same error and reports it.
         pass
 
