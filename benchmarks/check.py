@@ -6,7 +6,7 @@
 The cases are packages from PyPI, parts of large packages, and one file with one docstring. Both programs run as
 commands in a new virtual environment. The output is one JSON line for each case:
 
-* `check_to_pytest`: the ratio of the times if pytest finds bytecode files. `check_to_first` is the ratio if there are
+* `check_to_pytest`: the ratio of the times if both find bytecode files. `first_to_first` is the ratio if there are
   none, as in a fresh clone.
 * `check_mib`, `pytest_mib`: the peak memory of all processes of a command together.
 * each docstring on which the verdicts differ, with the reason.
@@ -128,12 +128,13 @@ def prepare(folder: Path) -> Path:
 
 
 def install(name: str, folder: Path, python: Path) -> Path:
-    """Install a case in its own folder. Return the path to check."""
+    """Install a case in its own folder, without bytecode files. Return the path to check."""
     if name == ONE:
         folder.mkdir()
         (folder / "words.py").write_text(WORDS, encoding="utf-8")
     else:
         quietly(str(python), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), PACKAGES[name])
+        remove_bytecode(folder)
     configure(folder)
     return folder / ("words.py" if name == ONE else name)
 
@@ -296,15 +297,19 @@ def docstring(target: str) -> str:
 async def measure(name: str, path: Path, folder: Path, python: Path, rounds: int) -> dict[str, JSON]:
     """Return the output line of one case."""
     check, pytest = check_command(python, path), pytest_command(python, folder, path)
+    clone = Path(f"{folder}-clone")
+    shutil.copytree(folder, clone)
+    there = clone / path.relative_to(folder)
     cases: dict[str, Callable[[], object]] = {
+        "check_first": partial(timed, *check_command(python, there), cold=clone),
+        "pytest_first": partial(timed, *pytest_command(python, clone, there), cold=clone),
         "check": partial(timed, *check),
-        "first": partial(timed, *pytest, cold=folder),
         "pytest": partial(timed, *pytest),
     }
     samples = await interleave(cases, rounds, warm=1)  # type: ignore[arg-type]
     figures = {
         "check_to_pytest": Figure(ratio(samples, "check", "pytest"), at_most=1.0),
-        "check_to_first": Figure(ratio(samples, "check", "first"), at_most=1.0),
+        "first_to_first": Figure(ratio(samples, "check_first", "pytest_first"), at_most=1.0),
     }
     remarks = await asyncio.to_thread(compared, python, folder, path)
     memory: dict[str, JSON] = {
