@@ -10,10 +10,10 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from adacoder import report
 from adacoder.aside import aside
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from adacoder.changed import Changed
     from adacoder.cli.report_file import ReportFile
     from adacoder.source.changes import Change
+
+T = TypeVar("T")
 
 FAILED = 1
 """Exit code if a docstring fails."""
@@ -171,6 +173,8 @@ class Checking:
         """Texts of files without examples to run, by workspace and path. Only syntax errors in these files are
         reported.
         """
+        self._parsing: list[asyncio.Task[Mapping[Path, str]]] = []
+        """Searches for syntax errors in `_silent`, which run beside the last examples."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`, by default in the whole workspace. Return the exit code."""
@@ -196,9 +200,9 @@ class Checking:
             await self._check_all(self._units(places))
             if self._is_cut:
                 self._tell("Stopped at the first failure: to check the other docstrings, leave out -x.")
-                self._silent.clear()
-            for folder, texts in self._silent.items():
-                await self._must_parse(texts, folder)
+            else:
+                for broken in self._parsing:
+                    await self._report(broken)
             await self._name_changes()
             self._name_left()
             self._view.close()
@@ -210,6 +214,7 @@ class Checking:
             self._could_not_run(str(error))
         finally:
             self._view.close()
+            await _ended(self._parsing)
             await self._checks.close()
         for form, file in files.items():
             file.write(_rendered(form)(self._shown, self._left, time.monotonic() - began))
@@ -241,13 +246,15 @@ class Checking:
                     await self._show_first(running)
                 if self._is_stopped:
                     break
+            else:
+                self._parsing += (
+                    asyncio.create_task(self._unparsed(texts, folder)) for folder, texts in self._silent.items()
+                )
             while running and not self._is_stopped:
                 await self._show_first(running)
             self._is_cut = bool(running) or (self._is_stopped and await anext(units, None) is not None)
         finally:
-            for _, task in running:
-                task.cancel()
-            await asyncio.gather(*(task for _, task in running), return_exceptions=True)
+            await _ended([task for _, task in running])
 
     async def _check(self, unit: Unit) -> Checked:
         checks, covers, tested = self._checks, self._covers, self._tested
@@ -420,16 +427,24 @@ class Checking:
             self._loose[path] = loose
         return [Unit(one, folder, settings, is_named=False) for one in found]
 
+    async def _unparsed(self, texts: Mapping[Path, str], folder: Path) -> Mapping[Path, str]:
+        """Return the files among `texts` that do not parse, each with the reason. Raise AdaCoderError as `Checks`."""
+        return await self._checks.unparsed(texts, self._choices.settings(folder), Project(folder))
+
     async def _must_parse(self, texts: Mapping[Path, str], folder: Path) -> bool:
         """Report the files among `texts` that do not parse. Return True if all of them parse."""
+        return await self._report(self._unparsed(texts, folder))
+
+    async def _report(self, broken: Awaitable[Mapping[Path, str]]) -> bool:
+        """Report the files that `_unparsed` finds. Return True if there are none."""
         try:
-            broken = await self._checks.unparsed(texts, self._choices.settings(folder), Project(folder))
+            found = await broken
         except AdaCoderError as error:
             self._could_not_read(str(error))
             return False
-        for path, why in broken.items():
+        for path, why in found.items():
             self._could_not_read(why, path, FAILED if self._changed else COULD_NOT_RUN)
-        return not broken
+        return not found
 
     def _could_not_read(self, message: str, path: Path | None = None, code: int = COULD_NOT_RUN) -> None:
         left = NotChecked(message, path, fails=code == FAILED)
@@ -484,6 +499,13 @@ class Checking:
     def _could_not_run(self, message: str, code: int = COULD_NOT_RUN) -> None:
         self._codes.append(code)
         self._tell(message)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[T]]) -> None:
+    """Cancel tasks, and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _rendered(form: str) -> Callable[[Sequence[Checked], Sequence[NotChecked], float], bytes]:
