@@ -90,7 +90,7 @@ def conditions(bubblewrap: Path | None, system: Locks | None, basis: Basis) -> J
     places += [*map(Path, _PROFILES), *([bubblewrap] if bubblewrap else [])]
     rights = [line for line in _text("/proc/self/status").splitlines() if line.startswith(_RIGHTS)]
     return [
-        [basis.version, sys.version, sys.executable, sys.platform, boot, *os.uname()],
+        [basis.version, sys.version, sys.platform, boot, *os.uname()],
         [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
         [system.landlock, system.machine] if system else None,
         [*rights, *map(_text, basis.states)],

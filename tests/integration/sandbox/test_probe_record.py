@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import stat
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -80,6 +81,12 @@ def test_a_later_start_takes_what_was_proved(cache: Path) -> None:
     second = next_start()
     assert second.is_recorded
     assert (second.isolation, second.mechanism, second.reason) == (first.isolation, first.mechanism, first.reason)
+    assert next_start().is_recorded
+
+
+def test_another_name_of_the_same_python_takes_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not next_start().is_recorded
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert next_start().is_recorded
 
 
