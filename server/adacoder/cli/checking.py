@@ -174,7 +174,7 @@ class Checking:
         reported.
         """
         self._parsing: list[asyncio.Task[Mapping[Path, str]]] = []
-        """Searches for syntax errors in `_silent`, which run beside the last examples."""
+        """Searches for syntax errors in `_silent`, which run while the last examples do."""
 
     async def carry_out(self, places: Sequence[Place]) -> int:
         """Check all docstrings at `places`, by default in the whole workspace. Return the exit code."""
