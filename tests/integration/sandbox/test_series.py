@@ -95,6 +95,34 @@ async def test_a_file_that_examples_import_is_compiled_once_until_it_changes(tmp
         await host.close()
 
 
+BEGAN = "import time\n\nBEGAN = time.time_ns()\n\n\n" + "".join(
+    f'def {name}():\n    """\n    >>> {name}()\n    0\n    """\n    return BEGAN\n\n\n' for name in "fg"
+)
+IMPORTING = 'def f():\n    """\n    >>> f()\n    1\n    """\n    import pkg.inner\n    return 1\n'
+
+
+async def test_a_module_that_examples_imported_before_is_imported_once_for_its_own(tmp_path: Path) -> None:
+    inner = tmp_path / "pkg/inner"
+    inner.mkdir(parents=True)
+    path, importing = inner / "began.py", tmp_path / "pkg/importing.py"
+    for file, content in (
+        (tmp_path / "pkg/__init__.py", ""),
+        (inner / "__init__.py", "from pkg.inner import began\n"),
+        (path, BEGAN),
+        (importing, IMPORTING),
+    ):
+        file.write_text(content, encoding="utf-8")
+    host = Host(find(None, tmp_path, tmp_path), tmp_path, least=Level.LSM)
+    try:
+        verdict = await host.check(program(importing, tmp_path, IMPORTING, "f"), examples(IMPORTING, "f"), timeout=9.0)
+        assert verdict.passed, verdict.failure
+        checks = [(program(path, tmp_path, BEGAN, name), examples(BEGAN, name)) for name in "fg"]
+        one, other = [(await host.check(*each, timeout=9.0)).results[0].got for each in checks]
+        assert one == other
+    finally:
+        await host.close()
+
+
 NEEDING = "from helper import VALUE\n\n\n" + "".join(
     f'def {name}():\n    """\n    >>> {name}()\n    1\n    """\n    return VALUE\n\n\n' for name in NAMES
 )

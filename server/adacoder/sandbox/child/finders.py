@@ -93,7 +93,7 @@ def read_sources(is_installed: Callable[[str], bool], unsaved: Unsaved) -> None:
         if code is None or known != source or not is_plain:
             stored = _stored_code(path) if is_plain and kind.get_data is SourceFileLoader.get_data else None
             code = stored or loader.source_to_code(source, path)
-            compiled[path] = source, code
+        compiled[path] = source, code
         return code
 
     SourceLoader.get_code = get_code  # type: ignore[method-assign,assignment]  # All loaders of source files use it.
