@@ -486,6 +486,7 @@ class CodeEvaluator:
             options=self._options,
             setup=self._setup,
             document=self._document,
+            is_unchanged=not placed.edits,
         )
 
 

@@ -58,3 +58,7 @@ class Program:
 
     If True, no statements are left out, so a syntax error anywhere in `text` fails the evaluation.
     """
+    is_unchanged: bool = False
+    """True if `text` contains no candidate. An example that does not run the target may then replace `sys.displayhook`
+    for later examples.
+    """

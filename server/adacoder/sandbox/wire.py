@@ -476,6 +476,7 @@ def _load(program: Program, seconds: int, starts: str) -> tuple[str, ...]:
         str(program.last_line),
         " ".join(program.suspects),
         "lines" if program.by_line and not program.traced else "",
+        "unchanged" if program.is_unchanged else "",
         starts,
         *(("", "") if program.document is None else (str(program.document), str(module.top or module.root))),
         program.text,

@@ -570,8 +570,15 @@ def test_folders_within_folders_without_end_are_walked(tmp_path: Path) -> None:
             deep = deep.parent
 
 
-def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk) -> None:
-    desk.write(
+@pytest.mark.parametrize(
+    "imported",
+    [
+        pytest.param("", id="docstrings share a process"),
+        pytest.param("import threading, time; threading.Thread(target=time.sleep, args=(9,)).start()", id="alone"),
+    ],
+)
+def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk, imported: str) -> None:
+    path = desk.write(
         '''
         import sys
 
@@ -619,6 +626,7 @@ def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk) -> No
             return 1
         '''
     )
+    path.write_text(imported + path.read_text())
     ran = desk.run("check", "--json", "shapes.py")
     assert {each["target"]: each["status"] for each in ran.objects} == {
         "shapes.py::double": "verified",

@@ -102,7 +102,8 @@ def test_a_page_cannot_write_into_the_project(desk: Desk) -> None:
 
 def test_a_page_has_the_verdict_of_doctest(desk: Desk) -> None:
     """One of the page's examples fails in doctest as well."""
-    text = "Text.\n\n>>> x = 1\n>>> x\n1\n\n>>> print(x,\n...       2)\n1 2\n\n>>> x + 1\n3\n"
+    text = "Text.\n\n>>> x = 1\n>>> x\n1\n\n>>> print(x,\n...       2)\n1 2\n\n>>> x + 1\n3\n\n"
+    text += ">>> import sys\n>>> sys.displayhook = lambda value: print(f'<{value}>')\n>>> x + 2\n<3>\n"
     path = desk.write(text, "page.rst")
     (found,) = desk.run("check", "--json", "page.rst").objects
     results = doctest.testfile(str(path), module_relative=False, report=False)

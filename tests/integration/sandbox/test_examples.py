@@ -6,13 +6,14 @@ import doctest
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from adacoder.domain import Example, FailureKind
 from adacoder.sandbox.probe import probe
-from support.evaluating import Workspace, program
+from support.evaluating import Workspace, examples, program
 
 if TYPE_CHECKING:
     from adacoder.domain import Verdict
@@ -466,3 +467,14 @@ async def test_a_code_fence_right_below_an_output_is_told(ws: Workspace) -> None
     wrong = (await ws.evaluate(fenced.replace("return x", "return 2"))).failure
     assert wrong is not None
     assert wrong.kind is FailureKind.WRONG_OUTPUT
+
+
+@pytest.mark.parametrize("has_candidate", [False, True])
+async def test_only_in_code_without_a_candidate_an_example_replaces_the_displayhook(
+    ws: Workspace, has_candidate: bool
+) -> None:
+    replaced = ">>> import sys\n>>> sys.displayhook = lambda value: print(f'<{value}>')\n"
+    text = function("return x", replaced + ">>> f(1)\n<1>")
+    what = replace(program(ws.folder / "mod.py", ws.folder, text, "f"), is_unchanged=not has_candidate)
+    verdict = await ws.host().evaluate(what, examples(text), timeout=10)
+    assert verdict.passed is not has_candidate

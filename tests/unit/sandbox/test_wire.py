@@ -326,7 +326,7 @@ async def test_a_long_program_goes_through_a_narrow_pipe(worker: Worker) -> None
     command, nonce, *fields = unpack(body)
     assert command == "load"
     assert fields == [
-        *("3", "mod", "/x/mod.py", "f", "1", "1", "", "", "", "/x/page.md", str(PROGRAM.module.root)),
+        *("3", "mod", "/x/mod.py", "f", "1", "1", "", "", "", "", "/x/page.md", str(PROGRAM.module.root)),
         *(program.text, "/x/o.py", "other"),
     ]
     worker.say("loaded", nonce, "", "1", "")
@@ -381,10 +381,10 @@ async def test_a_text_that_does_not_compile_is_sent_again_with_its_statements(wo
     program = Program(PROGRAM.module, "a = 1\nb = (\n2)\n\ndef f():\n    pass\n", "f", 5, 6)
     loading = asyncio.create_task(worker.line.load(program, 3))
     _, nonce, *fields = await worker.heard()
-    assert fields[8] == ""
+    assert fields[9] == ""
     worker.say("unparsed", nonce)
     _, nonce, *fields = await worker.heard()
-    assert fields[8] == "1 2 5"
+    assert fields[9] == "1 2 5"
     worker.say("broken", nonce, "5", "SyntaxError: no")
     assert await loading == SyntaxBroken(5, "SyntaxError: no", in_candidate=True)
 

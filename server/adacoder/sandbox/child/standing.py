@@ -173,8 +173,6 @@ def remove_caches() -> bool:
 class StandingModule(worker.ModuleUnderTest):
     """The module under test in a process that runs the examples of its docstrings."""
 
-    keeps_displayhook = True
-
     def __init__(self, fields: list[str], standing: Standing) -> None:
         """`fields` are the fields of the command `load`."""
         super().__init__(fields, lambda path: False)

@@ -8,7 +8,7 @@ server compares them with the wanted outputs.
 A message is a list of texts, each after its length. Commands and answers take turns on the descriptor CHANNEL:
 
     ready                                                         once the process is locked down
-    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE STATEMENTS DOCUMENT WORKSPACE TEXT
+    load  NONCE SECONDS NAME PATH QUALNAME FIRST LAST SUSPECTS BY_LINE UNCHANGED STATEMENTS DOCUMENT WORKSPACE TEXT
           [PATH TEXT]…
       → loaded NONCE MISSING LINES BRANCHES [LINE]…               LINE: where a statement had to be left out
       → unparsed NONCE                                            send `load` again, with STATEMENTS
@@ -34,6 +34,8 @@ The fields are:
 * SECONDS is the limit of processor time.
 * QUALNAME, FIRST and LAST are the name and the lines of the target, the candidate's function or class.
 * SUSPECTS are names in the candidate that may be undefined. MISSING are those that are. Both are separated by spaces.
+* UNCHANGED is empty if TEXT contains a candidate. Otherwise, an example that does not run the target may replace
+  `sys.displayhook` for later examples.
 * DOCUMENT is the file of the examples, and WORKSPACE its folder. Both are empty if no fixtures of pytest are needed.
 * STATEMENTS are the lines where statements begin, separated by spaces.
 * LINE is a line of TEXT, counted from 1. For an exception, it is the innermost line of the candidate in the traceback,
@@ -312,21 +314,20 @@ class ModuleUnderTest:
 
     answers_later = False
     """True if answers may wait, so that several are sent together."""
-    keeps_displayhook = False
-    """True if an example that does not run the target may replace `sys.displayhook` for later examples."""
 
     def __init__(self, fields: list[str], is_installed: Callable[[str], bool]) -> None:
         """`fields` are the fields of `load`. `is_installed` returns False for a file of the project."""
-        (seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, starts) = fields[:9]
-        self._document, self._workspace, text = fields[9:12]
+        seconds, self._name, self._path, self._qualname, first, last, suspects, by_line, unchanged, starts = fields[:10]
+        self._document, self._workspace, text = fields[10:13]
         if seconds:
             lower_limit(resource.RLIMIT_CPU, int(seconds))
         self._first, self._last = int(first), int(last)
         self._suspects = suspects.split()
         self._by_line = bool(by_line)
+        self._keeps_displayhook = bool(unchanged)
         self._starts = [int(start) for start in starts.split()]
         self._text = compiling.normalized(text)
-        self._unsaved = finders.Unsaved(dict(zip(fields[12::2], fields[13::2])))  # noqa: B905  # `strict` came later
+        self._unsaved = finders.Unsaved(dict(zip(fields[13::2], fields[14::2])))  # noqa: B905  # `strict` came later
         self._is_installed = is_installed
         self._loader: finders.TextLoader
         self._module: dict[str, object] = {}
@@ -531,7 +532,7 @@ class ModuleUnderTest:
                 self._displayhook(value)
                 return "", "", ""
         finally:
-            if self.keeps_displayhook and sys.displayhook is not display and not self._observer.entered:
+            if self._keeps_displayhook and sys.displayhook is not display and not self._observer.entered:
                 self._displayhook = sys.displayhook
         line = shown(value)
         if form != "value":
