@@ -42,7 +42,7 @@ from adacoder.source.locate import Documented
 from adacoder.task import Task, current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from adacoder.agents.project_tests import ProjectTests, TestsOfRequest
@@ -64,7 +64,7 @@ _IGNORED = """print(__import__("json").dumps([
 ]))
 """
 """Code that prints which files a `conftest.py` leaves out of pytest's collection."""
-_NO_PYTEST = "The examples lack the names that conftest.py adds, because pytest is not installed: install it."
+_NO_PYTEST = "The examples lack the names that pytest adds, because pytest is not installed: install it."
 _TOGETHER = 200_000
 """Maximum number of characters that one process parses, unless a single file is longer."""
 _MOMENT_SECONDS = 1.0
@@ -93,7 +93,7 @@ class Checks:
         self._turns = turns_for_all()
         self._required: set[tuple[Path, Path, Wishes]] = set()
         """Files that may be read. Each entry contains the file, its workspace, and the settings for private files."""
-        self._with_names: dict[tuple[Interpreter, Path], tuple[bool, str]] = {}
+        self._with_names: dict[tuple[Interpreter, Path], tuple[bool, bool]] = {}
         """For each interpreter and folder, a pair of values.
 
         The first is True if fixtures of pytest add names to the examples. The second is a note for the user.
@@ -231,7 +231,7 @@ class Checks:
         with suppress(AdaCoderError):
             interpreter = await self._interpreter_for(module, settings, project)
             access = Access.around(module, project.folder, settings.wishes)
-            document, _ = await self._document(module, interpreter, access, project, once=True)
+            document, _ = await self._document(module, interpreter, access, project, [], once=True)
             await self._host(interpreter, settings, project).begin(module, document)
 
     async def observe_tests(self, task: Task) -> None:
@@ -265,7 +265,9 @@ class Checks:
     ) -> CodeEvaluator:
         interpreter = await self.interpreter(task)
         access = task.access(*interpreter.added)
-        document, note = await self._document(task.target.module, interpreter, access, task.project, once=once)
+        setup = (*task.target.setup, *filter(str.strip, task.settings.doctest_setup.splitlines()))
+        sources = [*setup, *(example.source for example in (*task.target.examples, *task.target.of_class))]
+        document, note = await self._document(task.target.module, interpreter, access, task.project, sources, once=once)
         overlays = await asyncio.to_thread(task.overlays, *interpreter.added) if task.project.overlays else {}
         host = self._host(interpreter, task.settings, task.project)
         tests = self._tests_of(task, host, overlays, once=once) if tested and task.settings.tests else None
@@ -277,25 +279,33 @@ class Checks:
             covers=covers,
             tests=tests,
             options=flags_of(task.settings.doctest_options),
-            setup=(*task.target.setup, *filter(str.strip, task.settings.doctest_setup.splitlines())),
+            setup=setup,
             document=document,
             note=note,
         )
 
     async def _document(
-        self, module: Module, interpreter: Interpreter, access: Access, project: Project, *, once: bool
+        self,
+        module: Module,
+        interpreter: Interpreter,
+        access: Access,
+        project: Project,
+        sources: Iterable[str],
+        *,
+        once: bool,
     ) -> tuple[Path | None, str]:
-        """Return the file of `module` if pytest must provide names for the module's examples, else None.
+        """Return the file of `module` if pytest must provide names for its examples `sources`, else None.
 
         If pytest is needed but not installed, the second value is a note for the user.
         """
         key = interpreter, module.path.parent
         if not once or key not in self._with_names:
             found = await asyncio.to_thread(adds_names, key[1], project.folder, access)
-            has_pytest = any((folder / "pytest").is_dir() for folder in interpreter.packages)
-            self._with_names[key] = found and has_pytest, _NO_PYTEST if found and not has_pytest else ""
-        has_names, note = self._with_names[key]
-        return module.path if has_names else None, note
+            self._with_names[key] = found, any((folder / "pytest").is_dir() for folder in interpreter.packages)
+        has_names, has_pytest = self._with_names[key]
+        if not has_names and not any("getfixture" in source for source in sources):
+            return None, ""
+        return (module.path, "") if has_pytest else (None, _NO_PYTEST)
 
     def _tests_in(self, host: Host, folder: Path) -> ProjectTests:
         from adacoder.agents.project_tests import ProjectTests

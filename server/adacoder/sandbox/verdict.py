@@ -415,7 +415,10 @@ class Judge:
             cause = f"{_place(earlier)} raised {_brief(trouble.message)}"
             message = f"{cause}, so '{name}' is missing: correct it."
             return Failure(FailureKind.BROKEN_EXAMPLE, message, earlier, error=trouble.message.strip())
-        message = f"{_place(example)} uses '{name}', which nothing defines: define it, or correct the example."
+        remedy = "which nothing defines: define it, or correct the example"
+        if name == "getfixture":
+            remedy = "which only pytest defines: install pytest in the project's Python"
+        message = f"{_place(example)} uses '{name}', {remedy}."
         return Failure(FailureKind.BROKEN_EXAMPLE, message, example, error=error)
 
     def _undefined_name(self) -> Failure | None:

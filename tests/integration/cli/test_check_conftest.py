@@ -141,6 +141,46 @@ def test_a_failing_fixture_is_named(conftest: str, status: str, reason: str, des
     assert (found["f"]["reason"] or "").startswith(reason)
 
 
+def test_examples_can_ask_for_fixtures(desk: Desk) -> None:
+    desk.write(NAMES, "inner/conftest.py")
+    path = ">>> path = getfixture('tmp_path')"
+    listed = "[each.name for each in path.iterdir()]"
+    module = docstring("write", path, f">>> write(), (path / 'a').write_text('x'), {listed}", "(1, 1, ['a'])")
+    module += docstring("look", path, f">>> look(), {listed}", "(1, [])")
+    patched = ">>> getfixture('monkeypatch').setattr('sys.platform', 'x')"
+    module += docstring("patch", patched, ">>> import sys; patch(), sys.platform", "(1, 'x')")
+    module += docstring("see", ">>> import sys; see(), sys.platform == 'x'", "(1, False)")
+    start = docstring("start", ">>> start(), getfixture('start')", "(1, [7])")
+    desk.write(module + start, "inner/a.py")
+    desk.write(f"{path}\n>>> {listed}\n[]\n", "README.md")
+    for place in ("inner/a.py", "README.md"):
+        found = by_name(desk, place)
+        assert {(each["status"], *each["notes"]) for each in found.values()} == {("verified",)}
+    desk.write(module + start, "b.py")
+    found = by_name(desk, "b.py")
+    assert [name for name, each in found.items() if each["status"] != "verified"] == ["start"]
+    assert "raised LookupError: pytest has no fixture 'start' here" in found["start"]["reason"]
+
+
+def test_the_examples_of_a_candidate_can_ask_for_fixtures(desk: Desk) -> None:
+    desk.write(
+        'def hypotenuse(a, b):\n    """\n    >>> hypotenuse(3, getfixture("b"))\n    5.0\n    """\n', "shapes.py"
+    )
+    desk.write("import pytest\n\n\n@pytest.fixture\ndef b():\n    return 4\n", "conftest.py")
+    with StandIn([GOOD_REPLY]).in_thread() as standin:
+        ran = desk.run("generate", "shapes.py::hypotenuse", "--model", MODEL, "--host", standin.host)
+    assert ran.code == 0
+
+
+def test_without_pytest_a_fixture_is_told_to_need_it(desk: Desk) -> None:
+    venv.create(desk.folder / ".venv", with_pip=False)
+    desk.write(docstring("f", ">>> f(), getfixture('tmp_path')", "1"), "a.py")
+    (found,) = desk.run("check", "--json", "a.py").objects
+    assert found["reason"] == (
+        "The example on line 3 uses 'getfixture', which only pytest defines: install pytest in the project's Python."
+    )
+
+
 def test_without_pytest_the_names_are_missing(desk: Desk) -> None:
     venv.create(desk.folder / ".venv", with_pip=False)
     desk.write(NAMES, "conftest.py")
@@ -148,7 +188,7 @@ def test_without_pytest_the_names_are_missing(desk: Desk) -> None:
     (found,) = desk.run("check", "--json", "a.py").objects
     assert found["status"] == "verified"
     assert found["notes"] == [
-        "The examples lack the names that conftest.py adds, because pytest is not installed: install it."
+        "The examples lack the names that pytest adds, because pytest is not installed: install it."
     ]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+from contextlib import suppress
 from functools import _lru_cache_wrapper
 from os.path import basename, dirname, isabs, isdir, isfile, join, realpath
 from time import perf_counter
@@ -99,9 +100,9 @@ class NoNamesError(Exception):
 
 
 def namespace(path: str, folder: str) -> dict[str, object]:
-    """Return the names that pytest's fixtures add for the docstrings of the file `path`.
+    """Return the names that pytest's fixtures add for the docstrings of the file `path`, and pytest's `getfixture`.
 
-    All autouse fixtures run. They are never torn down. `folder` is the workspace.
+    All autouse fixtures run. Fixtures are never torn down. `folder` is the workspace.
 
     Raises:
         NoNamesError: a fixture or a conftest.py failed, or pytest is too old.
@@ -165,6 +166,8 @@ class _NamesPlugin(_OptionPlugin):
         self.given = (path,)
         self._path = path
         self._item: Any = None
+        self._nodes: dict[Any, Any] = {}
+        """Pytest's nodes that were set up, each with its finalizers."""
         self.names: dict[str, object] = {}
         self.fixture = ""
         """Name of the fixture that started last."""
@@ -199,14 +202,34 @@ class _NamesPlugin(_OptionPlugin):
     def pytest_runtestloop(self, session: Any) -> bool:
         """Run the fixtures, and keep pytest from tearing them down."""
         if self._item is not None:
-            self.has_run = True
             try:
                 self._item.ihook.pytest_runtest_setup(item=self._item)
             except BaseException as error:  # A fixture may raise anything, even SystemExit.
                 self.error = error
-            session._setupstate.stack.clear()  # noqa: SLF001  # pytest has no other way
-            self.names = {name: value for name, value in self._item.dtest.globs.items() if name != "getfixture"}
+            names = self._item.dtest.globs
+            with suppress(LookupError):  # Make this fixture now, because pytest's settings for it will be gone.
+                names["getfixture"]("tmp_path_factory")
+            stack: dict[Any, Any] = session._setupstate.stack  # noqa: SLF001  # pytest has no other way
+            self._nodes = {**stack}
+            stack.clear()
+            self.names = {**names, "getfixture": self._getfixture}
+            self.has_run = True
         return True
+
+    def _getfixture(self, name: str) -> object:
+        """Return the value of a fixture, as pytest's function for examples does.
+
+        Raises:
+            LookupError: the fixture, or one that it needs, does not exist.
+        """
+        import pytest
+
+        self._item.session._setupstate.stack.update(self._nodes)  # noqa: SLF001  # for the fixture's finalizers
+        try:
+            value: object = self._item.dtest.globs["getfixture"](name)
+        except pytest.FixtureLookupError as error:
+            raise LookupError(error.msg or f"pytest has no fixture {error.argname!r} here") from None
+        return value
 
 
 def _run_pytest(plugin: Any, arguments: Sequence[str], folder: str) -> None:
