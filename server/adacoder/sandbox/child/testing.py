@@ -220,7 +220,7 @@ class _NamesPlugin(_OptionPlugin):
         """Return the value of a fixture, as pytest's function for examples does.
 
         Raises:
-            LookupError: the fixture, or one that it needs, does not exist.
+            LookupError: the fixture does not exist, or needs another that does not exist.
         """
         import pytest
 
