@@ -617,6 +617,16 @@ def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk, impor
             sys.displayhook = lambda value: print(4)
             return 5
 
+        def lie_late(n):
+            """
+            >>> [*map(lambda n: n, range(100_000))] and lie_late(2)
+            5
+            >>> lie_late(2)
+            4
+            """
+            sys.displayhook = lambda value: print(4)
+            return 5
+
         def break_display():
             """
             >>> sys.displayhook = 3
@@ -632,5 +642,6 @@ def test_later_examples_show_their_values_by_a_new_displayhook(desk: Desk, impor
         "shapes.py::double": "verified",
         "shapes.py::triple": "verified",
         "shapes.py::lie": "partial",
+        "shapes.py::lie_late": "partial",
         "shapes.py::break_display": "failed",
     }

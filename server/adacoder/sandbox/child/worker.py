@@ -341,6 +341,9 @@ class ModuleUnderTest:
         self._count = 0
         self._loop: Any = None
         self._displayhook: Callable[[object], object] | None = None
+        """The hook that earlier examples set for the next ones, if any."""
+        self._left_hook: Callable[[object], object] | None = None
+        """The hook that the last example left, if any."""
         self._recursion_limit = _RECURSION_LIMIT
         sys.argv = [self._path]
 
@@ -442,6 +445,7 @@ class ModuleUnderTest:
         output = sys.stdout = CapturedOutput()
         observer, raised = self._observer, None
         code, binds = None, True
+        self._left_hook = self._displayhook
         _setrecursionlimit(self._recursion_limit)
         self._flow.begins()
         observer.forget()
@@ -470,6 +474,8 @@ class ModuleUnderTest:
             kind, answer = "raised", self._description(raised, name)
             regain()
         observer.stop()
+        if self._keeps_displayhook and is_undisturbed and not observer.entered:
+            self._displayhook = self._left_hook
         shows = bool(printed or answer[0])
         return [kind, *self._evidence(source, code, is_undisturbed, shows=shows, binds=binds), printed, *answer]
 
@@ -532,8 +538,8 @@ class ModuleUnderTest:
                 self._displayhook(value)
                 return "", "", ""
         finally:
-            if self._keeps_displayhook and sys.displayhook is not display and not self._observer.entered:
-                self._displayhook = sys.displayhook
+            left = getattr(sys, "displayhook", None)
+            self._left_hook = None if left is display else left
         line = shown(value)
         if form != "value":
             return line, "", ""
