@@ -315,7 +315,10 @@ class Checking:
                         yield unit
             files += len(self._excluded) - excluded
             if not (files or self._allows_empty or troubles < len(self._left)):
-                self._could_not_read(f"There is no Python file in {place.path}: name another folder.", place.path)
+                remedy = "name another folder"
+                if not self._reads_pages and any(python_files(place.path, suffixes=PAGES)):
+                    remedy = "add `--pages` to check its Markdown and reStructuredText files"
+                self._could_not_read(f"There is no Python file in {place.path}: {remedy}.", place.path)
 
     async def _files(self, place: Place) -> AsyncIterator[Path]:
         suffixes = {".py", *(PAGES if self._reads_pages else ())}

@@ -55,6 +55,9 @@ def test_the_pages_of_a_folder_are_checked_if_asked(desk: Desk) -> None:
     desk.write(MARKDOWN.format(3), "README.md")
     desk.write(REST.format(3), "docs/plus.rst")
     desk.write("Nothing.\n", "docs/empty.md")
+    ran = desk.run("check", "docs")
+    told = "There is no Python file in docs: add `--pages` to check its Markdown and reStructuredText files."
+    assert (ran.code, ran.err.replace(f"{desk.folder}/", "").strip()) == (2, told)
     desk.write('def f():\n    """\n    >>> f()\n    1\n    """\n    return 1\n', "a.py")
     assert desk.run("check").code == 0
     ran = desk.run("check", "--pages")
