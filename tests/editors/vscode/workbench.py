@@ -27,6 +27,8 @@ _STILL = 0.5
 """Seconds without a change after which a code lens can be clicked."""
 _LOADS = 3
 """Number of times that a window on a workspace is loaded until it shows its folders."""
+_CACHED = 5.0
+"""Seconds after which VS Code has cached a workspace in the browser."""
 
 
 class Workbench:
@@ -337,13 +339,16 @@ def _until_it_has_folders(page: Page) -> None:
     Some windows stay without folders, and a reload gives them their folders. A race in VS Code is the likely cause. It
     builds the workspace from a cache in the browser, which is empty the first time, and then from its file. If the file
     is read before the workspace is there, VS Code drops it (`updateWorkspaceAndInitializeConfiguration` in its
-    configurationService). The cache holds the file at the next load.
+    configurationService). The cache holds the file at the next load, unless the window is reloaded at once.
     """
     folders = page.locator(".explorer-folders-view .monaco-list-row").first
     none = page.locator(".pane-header", has_text="No Folder Opened").first
     for _ in range(_LOADS - 1):
         expect(folders.or_(none).first).to_be_visible()
-        if folders.is_visible():
+        try:
+            folders.wait_for(timeout=_CACHED * 1000)
+        except NotSeen:
+            page.reload()
+        else:
             return
-        page.reload()
     expect(folders).to_be_visible()
