@@ -96,7 +96,7 @@ class Checks:
         self._with_names: dict[tuple[Interpreter, Path], tuple[bool, bool]] = {}
         """For each interpreter and folder, a pair of values.
 
-        The first is True if fixtures of pytest add names to the examples. The second is a note for the user.
+        The first is True if fixtures of pytest add names to the examples. The second is True if pytest is installed.
         """
         self._ignored: dict[Path, Ignored] = {}
         """Files that a `conftest.py` leaves out. The key is the path of the `conftest.py`."""

@@ -228,7 +228,8 @@ class _NamesPlugin(_OptionPlugin):
         try:
             value: object = self._item.dtest.globs["getfixture"](name)
         except pytest.FixtureLookupError as error:
-            raise LookupError(error.msg or f"pytest has no fixture {error.argname!r} here") from None
+            missing = f"pytest has no fixture {error.argname!r} here"
+            raise LookupError(error.msg or f"{missing}: define it in a conftest.py, or install its plug-in") from None
         return value
 
 
